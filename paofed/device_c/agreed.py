@@ -135,6 +135,11 @@ def agreed_in_c(
     return found
 
 
+def can_follow(before: Manifest, after: Manifest) -> bool:
+    """Whether a device in C that was built under one manifest goes on under the next."""
+    return _rules(before) == _rules(after)
+
+
 def _require_followed(manifest: Manifest) -> None:
     """Refuse what the device in C does not do."""
     if manifest.learner not in (None, TWO_SPEED):

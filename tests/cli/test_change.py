@@ -1,6 +1,8 @@
 """`paofed fleet change` as an operator meets it."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,106 @@ def test_while_the_server_runs(folder: Path, capsys: Capsys) -> None:
 def test_of_no_fleet(tmp_path: Path, capsys: Capsys) -> None:
     says = refusal(capsys, tmp_path, "--step-size", "0.1")
     assert says == f"{tmp_path} holds no fleet: there is no fleet.toml in it"
+
+
+@pytest.mark.parametrize("clip", ["6", "2.5", "none"])
+def test_going_back_to_a_bounded_method_restores_its_bound(
+    clip: str, folder: Path, capsys: Capsys
+) -> None:
+    done(capsys, folder, "--clip", clip) if clip != "6" else None
+    done(capsys, folder, "--algorithm", "fed-async:alpha=0.1", "--shared", 4)
+    assert agreed(folder).clip is None
+    assert main(["fleet", "status", str(folder)]) == 0
+    assert "bounds       clip none: one device can ruin the model" in capsys.readouterr().out
+    done(capsys, folder, "--step-size", 0.3)  # another epoch without a bound
+    told = done(capsys, folder, "--algorithm", "pao-fed-u1")
+    assert agreed(folder).clip == (None if clip == "none" else float(clip))
+    assert ("which comes back: clip" in told) == (clip != "none")
+    assert main(["fleet", "status", str(folder), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["clip"], said["aside"], said["bound"]) == (agreed(folder).clip, True, 6.0)
+
+
+def test_a_fleet_that_never_had_a_bound_gets_the_usual_one(tmp_path: Path, capsys: Capsys) -> None:
+    words = f"fleet init {tmp_path / 'f'} --input a --target y --security none"
+    assert main([*words.split(), "--algorithm", "fed-async"]) == 0
+    capsys.readouterr()
+    done(capsys, tmp_path / "f", "--algorithm", "pao-fed-u1")
+    assert agreed(tmp_path / "f").clip == 6.0
+
+
+# Firmware in C
+
+
+@pytest.fixture
+def with_firmware(folder: Path, capsys: Capsys) -> Path:
+    assert main(["fleet", "add", str(folder), "north", "south", "west"]) == 0
+    capsys.readouterr()
+    assert main(["fleet", "firmware", str(folder), "west", "north"]) == 0
+    assert capsys.readouterr().out == "firmware in C: north, west\n"
+    return folder
+
+
+CUT_OFF = "cut off: 2 devices with firmware in C, until it is built anew (`paofed device c`)"
+
+
+def test_a_change_that_firmware_cannot_follow_is_refused_without_yes(
+    with_firmware: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))  # no terminal
+    before = agreed(with_firmware)
+    says = refusal(capsys, with_firmware, "--step-size", "0.2")
+    assert says.startswith(f"{CUT_OFF}: north, west; --yes")
+    assert agreed(with_firmware) == before
+    assert f"{CUT_OFF}: north, west" in done(capsys, with_firmware, "--tick", 30, "--dry-run")
+    assert agreed(with_firmware) == before
+    answer = json.loads(done(capsys, with_firmware, "--step-size", 0.2, "--yes", "--json"))
+    assert answer["cut_off"] == ["north", "west"]
+    assert agreed(with_firmware).step_size == 0.2
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "goes_on"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False)]
+)
+def test_at_a_terminal_the_command_asks(
+    typed: str,
+    goes_on: bool,
+    with_firmware: Path,
+    capsys: Capsys,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", _Terminal(typed))
+    code = main(["fleet", "change", str(with_firmware), "--step-size", "0.2"])
+    out, err = capsys.readouterr()
+    assert "change the fleet all the same? [y/N]" in out
+    assert (code, agreed(with_firmware).step_size) == ((0, 0.2) if goes_on else (2, 0.4))
+    assert ("nothing was changed" in err) != goes_on
+
+
+@pytest.mark.parametrize("words", ["--clip 3", "--aside no", "--clip none"])
+def test_what_firmware_can_follow_is_not_asked(
+    words: str, with_firmware: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert "cut off" not in done(capsys, with_firmware, *words.split())
+
+
+def test_firmware_that_is_gone_is_not_asked_for(
+    with_firmware: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert main(["fleet", "firmware", str(with_firmware), "north", "--off"]) == 0
+    assert capsys.readouterr().out == "firmware in C: west\n"
+    assert main(["fleet", "remove", str(with_firmware), "west"]) == 0
+    assert main(["fleet", "firmware", str(with_firmware)]) == 0
+    assert "firmware in C: no device\n" in capsys.readouterr().out
+    assert "cut off" not in done(capsys, with_firmware, "--step-size", 0.2)
+    assert main(["fleet", "firmware", str(with_firmware), "nort"]) == 2
+    assert "did you mean" in capsys.readouterr().err
+    with Fleet(with_firmware).store() as store:
+        assert store.is_intact()

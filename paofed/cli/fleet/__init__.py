@@ -8,6 +8,8 @@ ACTIONS = {
     "status": "show devices, how late updates come, what is refused, bytes",
     "page": "write a page that shows all of it, as one file",
     "change": "change what the fleet agrees on: step size, tick, shared, inputs, ...",
+    "firmware": "note which devices run firmware in C, and cannot follow every change",
+    "clock": "say whether ticks go with the clock, and let them after it was wrong",
     "rotate": "give devices, or server and broker, new credentials",
     "remove": "let a device leave for good",
     "quarantine": "refuse what a device sends, or no longer",

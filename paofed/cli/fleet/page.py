@@ -10,12 +10,14 @@ from contextlib import closing
 from pathlib import Path
 
 from paofed.cli.shared.folder import add_folder, say_result
-from paofed.cli.shared.validation import add_validation, error_of
+from paofed.cli.shared.validation import add_validation, validated
 from paofed.files import require_writable, write_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.clock import at_present
-from paofed.live.server.lookout import Lookout, validation_of
+from paofed.live.server.lookout import Lookout
+from paofed.live.server.validation import validation_of
 from paofed.live.server.web.page.page import page
 from paofed.live.server.web.page.view import view_of
 
@@ -38,8 +40,8 @@ def run(args: Namespace) -> int:
         coordinator = at_present(store)
         lookout = Lookout(fleet, store, coordinator, now)
         if args.validation is not None:
-            error = error_of(coordinator, args.validation)
-            lookout.validated(validation_of(error, coordinator.manifest))
+            found = validated(FleetModel.of(coordinator), args.validation)
+            lookout.validated(validation_of(found, coordinator.manifest))
         sight = lookout.sight(coordinator, now)
     write_text(args.out, page(view_of(sight)))
     text = f"wrote the page of tick {coordinator.tick} to {args.out}"

@@ -30,9 +30,9 @@ def run(args: Namespace) -> int:
 
     fleet = Fleet(args.folder)
     log = log_to_stderr("paofed.server")
-    judge = None
-    if args.validation is not None:
-        judge = partial(_error, args.validation)
+    judge, file = None, args.validation or fleet.settings.validation_file(fleet.folder)
+    if file is not None:
+        judge = partial(validated, path=file)
         with fleet.store() as store:  # a store that cannot be used is told before anything begins
             judge(FleetModel.of(store.recover()))
     service = Service(fleet, log, judge=judge)
@@ -44,8 +44,3 @@ def run(args: Namespace) -> int:
         return _TAKEN_OVER
     log.info("stopped in good order")
     return 0
-
-
-def _error(path: Path, model: FleetModel) -> float:
-    """Return the root mean squared error of a model on a file of samples."""
-    return validated(model, path).error

@@ -11,7 +11,7 @@ import numpy as np
 
 from paofed.cli.shared.folder import add_folder
 from paofed.cli.shared.progress import duration
-from paofed.cli.shared.validation import VALIDATION_HELP, Validated, validated
+from paofed.cli.shared.validation import VALIDATION_HELP, validated
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.journal.store import Store
@@ -20,6 +20,7 @@ from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.status import DeviceStatus, Status
+from paofed.live.server.validation import Validated
 from paofed.live.server.web.asking import asked
 from paofed.words import counted, size, table
 
@@ -58,7 +59,15 @@ def run(args: Namespace) -> int:
         beside = {**said, "disk": {**disk._asdict(), "back_to": oldest}}
         print(json.dumps({**asdict(status), **beside}))
         return 0
-    print("\n".join(_lines(status, served=served)))
+    first, *others = _lines(status, served=served)
+    ahead = manifest.begins(coordinator.tick) - time.time()
+    if status.service is None and ahead > manifest.tick_seconds:  # else the server says so
+        others.insert(
+            0,
+            f"PROBLEM      ticks are {duration(ahead)} ahead of the clock, and none closes until "
+            f"then: `paofed fleet clock {args.folder} --reset` frees the fleet",
+        )
+    print("\n".join([first, *others]))
     print(
         f"disk         {size(disk.now)}, back to tick {oldest:,} ({duration(ago)} ago); "
         f"{settings.keep_days} days take about {size(disk.expected)}, at most {size(disk.most)}"
@@ -120,7 +129,7 @@ def _lines(status: Status, *, served: bool) -> list[str]:
         )
         if service.dropped:
             lines.append(f"dropped      {service.dropped:,} messages, to be repeated by devices")
-    return lines
+    return [*lines, f"bounds       {status.bounds}"]
 
 
 def _fleet_error(status: Status) -> list[str]:
@@ -128,14 +137,15 @@ def _fleet_error(status: Status) -> list[str]:
     error = status.error
     if error is None:
         return []
-    says = [f"{error.now:.1f} dB now", f"usually {error.usual:.1f}"]
+    says = [f"{status.in_unit(error.now)} now", f"usually {status.in_unit(error.usual)}"]
     for name, seconds in _AGO.items():
         then = status.tick - seconds / status.tick_seconds
         before = [past for tick, past in error.history if tick <= then]
         if before:
-            says.append(f"{before[-1]:.1f} {name} ago")
+            says.append(f"{status.in_unit(before[-1])} {name} ago")
             break
-    return [f"{', '.join(says)} (as the median device says)"]
+    beside = "" if status.scale is None else f"{error.now:.1f} dB; "
+    return [f"{', '.join(says)} ({beside}as the median device says)"]
 
 
 def _devices(status: Status, *, every: bool) -> str:
@@ -151,7 +161,7 @@ def _devices(status: Status, *, every: bool) -> str:
             device.label,
             _seen(device, status),
             f"{device.messages:,}",
-            "" if device.error is None else f"{device.error:.1f} dB",
+            "" if device.error is None else status.in_unit(device.error),
             _standing(device),
         ]
         for device in shown

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.server.validation import Validated
 
 VALIDATION_HELP = "file of samples with their target, CSV or JSON lines, to judge the model by"
 
@@ -19,15 +19,6 @@ VALIDATION_HELP = "file of samples with their target, CSV or JSON lines, to judg
 def add_validation(parser: ArgumentParser) -> None:
     """Declare the file of samples."""
     parser.add_argument("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
-
-
-class Validated(NamedTuple):
-    """How a fleet's model fares on a file of samples."""
-
-    error: float  # root mean square, as measured
-    samples: int  # samples for which all earlier values are known
-    # The share inside the interval of the server's predictions; None: there is no interval.
-    held: float | None
 
 
 def error_of(coordinator: Coordinator, path: Path) -> float:

@@ -25,7 +25,10 @@ from paofed.files import read_text, write_secret
 # The authority's own certificate; the list of revoked certificates must be valid as long.
 YEARS = 20
 _YEAR = timedelta(days=365.25)
-# Certificates are valid from before now, since a device's clock may be slow.
+# Certificates are valid from the first second that a clock can show. A device that has lost its
+# time is in 1970, or at the date of its firmware, and must still reach the fleet.
+_ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
+# The list of revoked certificates is read by the broker alone, whose clock may be slow.
 _EARLY = timedelta(days=1)
 
 
@@ -171,15 +174,14 @@ def _name(text: str) -> x509.Name:
 def _builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, years: float
 ) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _EARLY)
-        .not_valid_after(now + years * _YEAR)
+        .not_valid_before(_ALWAYS)
+        .not_valid_after(datetime.now(UTC) + years * _YEAR)
     )
 
 

@@ -1,6 +1,7 @@
 """A fleet's settings: what people may edit in `fleet.toml`."""
 
 import ipaddress
+import math
 import re
 import tomllib
 from dataclasses import dataclass, fields
@@ -35,6 +36,8 @@ class Settings:
     snapshot_every: int = 100
     keep_days: int = 30
     budget: int = 0
+    validation: str = ""
+    validation_limit: float = 0.0
 
     def __post_init__(self) -> None:
         _check("name", re.fullmatch(r"[A-Za-z0-9_-]{1,32}", self.name), self.name, _NAME)
@@ -46,8 +49,10 @@ class Settings:
         _check("prefix", re.fullmatch(_PREFIX, self.prefix), self.prefix, _BELOW)
         right = self.authority == "" or self.security == "external"
         _check("authority", right, self.authority, '"" unless security is external')
-        file = re.fullmatch(r"[\w./ -]*", self.authority, re.ASCII)
-        _check("authority", file, self.authority, "a file: letters, digits, spaces and . / - _")
+        for name in ("authority", "validation"):
+            value = getattr(self, name)
+            file = re.fullmatch(r"[\w./ -]*", value, re.ASCII)
+            _check(name, file, value, "a file: letters, digits, spaces and . / - _")
         right = self.http == "" or self._http_place() is not None
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
         right = self.http_names == "" or all(map(_is_host, self.http_names.split(" ")))
@@ -55,11 +60,17 @@ class Settings:
         _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
         _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
         _check("budget", self.budget >= 0, self.budget, "bytes a day, or 0 for no budget")
+        limit = self.validation_limit
+        _check("validation_limit", 0 <= limit < math.inf, limit, "an error, or 0 for no limit")
 
     @property
     def keep(self) -> float:
         """How many seconds the journal reaches back."""
         return 86400.0 * self.keep_days
+
+    def validation_file(self, folder: Path) -> Path | None:
+        """Return the file of samples by which the server judges its model, if there is one."""
+        return folder / self.validation if self.validation else None
 
     def http_place(self) -> tuple[str, int]:
         """Return host and port of the server's health and metrics."""
@@ -119,6 +130,8 @@ http_names = "{http_names}"  # further names by which it may be asked while ther
 snapshot_every = {snapshot_every}  # ticks
 keep_days = {keep_days}  # of the journal: how far the fleet can go back
 budget = {budget}  # bytes that a device may cost in a day, as MQTT messages; 0 for no budget
+validation = "{validation}"  # file of samples, by which the server judges its model; "" for none
+validation_limit = {validation_limit}  # the greatest error on it that is right; 0: no limit
 """
 
 
@@ -137,8 +150,10 @@ def _check_types(values: dict[str, Any]) -> None:
     for key, value in values.items():
         if key not in types:
             raise SettingsError(unknown("setting", key, types))
-        expected = int if types[key] is int else str
-        _check(key, type(value) is expected, value, f"a value of type {expected.__name__}")
+        known = types[key]
+        expected = known if known in (int, float) else str
+        right = type(value) is expected or (expected is float and type(value) is int)
+        _check(key, right, value, f"a value of type {expected.__name__}")
 
 
 def _check(name: str, right: object, got: object, expected: str) -> None:

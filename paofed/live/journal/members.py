@@ -53,6 +53,7 @@ _SEALED = {
     "server": "credential",
     "expiring": "credential, device, until",
     "spoken": "device, gateway",
+    "firmware": "device",
 }
 _ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in (*_SEALED, "manifest"))  # noqa: S608
 _TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
@@ -162,6 +163,25 @@ class Members(Credentials):
             self._revoke_expiring({device})
             self._put(member._replace(removed=True))
 
+    def firmware(self) -> list[Member]:
+        """Return the devices of which somebody has noted that they run firmware in C."""
+        rows = self._rows("SELECT device, checksum FROM firmware")
+        for row in rows:
+            self._require_sum(row, f"the firmware of device {row[0]}")
+        noted = {row[0] for row in rows}
+        return [m for m in self.members() if m.device in noted and not m.removed]
+
+    def note_firmware(self, devices: Iterable[int], *, on: bool = True) -> None:
+        """Note that devices run firmware in C or, with `on` False, that they do not."""
+        with self._changing():
+            for device in devices:
+                execute = self._connection.execute
+                if on:
+                    noted = "INSERT OR IGNORE INTO firmware (device, checksum) VALUES (?, ?)"
+                    execute(noted, (device, checksum(device)))
+                else:
+                    execute("DELETE FROM firmware WHERE device = ?", (device,))
+
     def _members(self, device: int | None = None) -> list[Member]:
         """Return one member, or all of them."""
         rows = self._rows(
@@ -202,7 +222,7 @@ class Members(Credentials):
 
     def _check_members(self) -> None:
         """Refuse rows that are damaged, missing, or not the newest."""
-        for look in (self._present, self.members, self.revoked, self.expiring, self.server):
+        for look in (self._present, self.firmware, self.revoked, self.expiring, self.server):
             look()
         if self._rows("SELECT total FROM seal") != self._rows(_TOTAL):
             raise StoreError(

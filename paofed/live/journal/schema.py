@@ -129,6 +129,14 @@ MIGRATIONS: Sequence[str] = (
     CREATE TRIGGER device_spoken_for AFTER INSERT ON spoken BEGIN
         UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
     """,
+    # Devices that run firmware in C, which cannot follow every change of the fleet.
+    """
+    CREATE TABLE firmware (device INTEGER PRIMARY KEY, checksum INTEGER NOT NULL);
+    CREATE TRIGGER firmware_noted AFTER INSERT ON firmware BEGIN
+        UPDATE seal SET changes = changes + 1, total = total + new.checksum; END;
+    CREATE TRIGGER firmware_gone AFTER DELETE ON firmware BEGIN
+        UPDATE seal SET changes = changes + 1, total = total - old.checksum; END;
+    """,
 )
 SEALED = 3  # the version from which on a file beside the database says what was confirmed
 WIRE_2 = 4  # the version from which on devices speak wire version 2

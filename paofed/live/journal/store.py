@@ -184,6 +184,7 @@ class Store(Tallies):
         coordinator = self._unpacked(older)
         # A snapshot of an earlier version lacks the fleet's wellbeing: it is compared from then on.
         coordinator.wellbeing.begin = expected.wellbeing.begin
+        coordinator.wellbeing.shifts.begin = expected.wellbeing.shifts.begin
         coordinator.recover(records)
         coordinator.close(newer.tick)
         return coordinator.digest() == expected.digest()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator
-from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.manifest import USUAL_CLIP, Manifest
 from paofed.live.protocol.rule_state import named
 from paofed.live.protocol.scaling import ManifestError, Scaling
 from paofed.live.protocol.served import UNBOUNDED, shares_alike, usual_shared
@@ -54,14 +54,24 @@ class Changed(NamedTuple):
     lost: tuple[str, ...]
 
 
-def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
-    """Begin the next epoch, at a time in seconds since 1970; None where nothing is different.
+def change(
+    server: Coordinator,
+    changes: Changes,
+    now: float,
+    *,
+    clip_before: float | None = USUAL_CLIP,
+    anyway: bool = False,
+) -> Changed | None:
+    """Begin the next epoch, at a time in seconds since 1970.
 
-    All ticks of the server that are over by then, or for which anything was accepted, are closed.
+    Returns None where nothing is different, unless the epoch is to begin `anyway`. All ticks of the
+    server that are over by then, or for which anything was accepted, are closed; the ticks of the
+    new epoch are counted from `now` on, whatever the clock showed before. `clip_before` is the
+    bound that comes back where the fleet's rule can have one again.
     """
     old = server.manifest
-    wanted = changed_manifest(old, changes)
-    if wanted == old:
+    wanted = changed_manifest(old, changes, clip_before)
+    if wanted == old and not anyway:
         return None
     present = max(server.tick, old.tick_at(now))
     server.close(present + TOLERANCE + 1)
@@ -77,12 +87,18 @@ def change(server: Coordinator, changes: Changes, now: float) -> Changed | None:
     return Changed(after, _differences(old, new), kept, lost)
 
 
-def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
-    """Return a manifest with some values changed; refuse a change of the model itself."""
+def changed_manifest(
+    old: Manifest, changes: Changes, clip_before: float | None = USUAL_CLIP
+) -> Manifest:
+    """Return a manifest with some values changed; refuse a change of the model itself.
+
+    `clip_before` is the bound that comes back where the fleet's rule can have one again.
+    """
     values = dict(changes.values)
     for name, value in values.items():
         _require_changeable(old, name, value)
-    values = {**_following(old, values.get("algorithm", old.algorithm)), **values}
+    algorithm = values.get("algorithm", old.algorithm)
+    values = {**_following(old, algorithm, clip_before), **values}
     inputs = _with_inputs(old.inputs, changes.inputs)
     if old.linear is not None and len(inputs) > len(old.inputs):
         raise ManifestError(
@@ -105,13 +121,15 @@ def changed_manifest(old: Manifest, changes: Changes) -> Manifest:
     )
 
 
-def _following(old: Manifest, algorithm: str) -> dict[str, Any]:
+def _following(old: Manifest, algorithm: str, clip_before: float | None) -> dict[str, Any]:
     """Return what has to be different under another algorithm, unless somebody says otherwise."""
     follows: dict[str, Any] = {} if algorithm == old.algorithm else {"options": None}
     if not shares_alike(algorithm, old.algorithm):
         follows["shared"] = usual_shared(algorithm, old.features)
     if algorithm in UNBOUNDED:
         follows["clip"] = None
+    elif old.algorithm in UNBOUNDED:
+        follows["clip"] = clip_before
     return follows
 
 
@@ -204,6 +222,8 @@ def _consequences(
         lost.append("what the server's rule kept beside the model, such as scores of devices")
     if old.clip is not None and new.algorithm in UNBOUNDED:
         lost.append(f"the bound on what one device can do: the rule of {new.algorithm} has none")
+    if old.algorithm in UNBOUNDED and new.clip is not None:
+        kept.append(f"the bound on what one device can do, which comes back: clip {new.clip:g}")
     if len(named(old.parts.learner.init(old.features))) > 1:
         lost.append("what a device's learner kept beside its model")
     return tuple(kept), tuple(lost)

@@ -36,6 +36,7 @@ from paofed.live.protocol.messages import (
 )
 from paofed.live.protocol.presence import Presence, Said
 from paofed.live.protocol.rule_state import RuleState
+from paofed.live.protocol.shifts import Shifts
 from paofed.live.protocol.wellbeing import Wellbeing
 
 TOLERANCE = 2  # ticks by which a device's clock may be ahead
@@ -191,6 +192,7 @@ class Coordinator:
         begun.presence = self.presence.with_ticks(shorter)
         if manifest.lineage != self.manifest.lineage:  # devices begin from another model
             begun.wellbeing.error.forget_usual()
+        begun.wellbeing.shifts = Shifts()  # devices may learn otherwise now, all at the same time
         return begun
 
     def glimpse(self) -> "Coordinator":

@@ -53,6 +53,13 @@ def decibels(level: int) -> float | None:
     return None if level in (UNKNOWN, IMPLAUSIBLE) else (level - _MIDDLE) * _STEP
 
 
+def in_words(decibels: float, target: str, scale: float | None) -> str:
+    """Return an error for people: in the target's unit, or in dB where it has no scale."""
+    if scale is None:
+        return f"{decibels:.1f} dB"
+    return f"{scale * 10 ** (decibels / 20):.3g} {target}"
+
+
 def in_decibels(levels: NDArray[np.uint8]) -> FloatArray:
     """Return the errors of many levels.
 

@@ -25,6 +25,7 @@ from paofed.core.parts import keys_of
 from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, unknown
 from paofed.live.protocol.blocks import Blocks
+from paofed.live.protocol.level import in_words
 from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION, Message, decode
 from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
 from paofed.live.protocol.seen import Sample, Seen
@@ -251,6 +252,15 @@ class Manifest:
         if self.seen is not None:
             return self.seen.target
         return Number(self.target.name, self.target.offset, self.target.scale)
+
+    def error_in_words(self, decibels: float) -> str:
+        """Return an error for people: in the target's unit, or in dB where it is a factor."""
+        return in_words(decibels, self.target.name, self.error_scale)
+
+    @property
+    def error_scale(self) -> float | None:
+        """The scale of the target's errors; None where the model sees a logarithm."""
+        return None if self.unit.logarithm else self.unit.scale
 
     def tick_at(self, seconds: float) -> int:
         """Return the tick at a time, in seconds since 1970."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, in_decibels
 from paofed.live.protocol.presence import Indices, Presence, Said, blank, note_since
+from paofed.live.protocol.shifts import Shifts
 from paofed.live.protocol.trend import NEVER, Trend
 
 FAR_WORSE = 6.0  # dB above the fleet's median
@@ -47,6 +48,7 @@ class Wellbeing(Presence):
         """`begin` is the tick from which on updates are noted: 0 for all fleets of today."""
         super().__init__(begin)
         self.error = Trend()  # the median of the devices' errors, in dB
+        self.shifts = Shifts(begin)
 
     def note(self, tick: int, updates: Iterable[Said], aside: NDArray[np.bool_]) -> None:
         """Note the updates of a tick that closes; `aside` says whom the rule has set aside."""
@@ -72,13 +74,16 @@ class Wellbeing(Presence):
     def _compare(self, tick: int, devices: Indices, aside: NDArray[np.bool_]) -> None:
         """Compare each device with the median of those that are there and tell an error."""
         says, error = self._says(), in_decibels(self.devices["level"])
-        judged = error[self.telling(aside)]
+        there = self.telling(aside)
+        judged = error[there]
         far = np.zeros(says.size, dtype=bool)  # stays so where there is nobody to compare with
         if judged.size:
             median = float(np.median(judged))
             spread = float(np.median(np.abs(judged - median)))
             self.error.follow(tick, median)
             far = says & (error > median + max(FAR_WORSE, _SPREADS * spread))
+        told = devices[says[devices]]
+        self.shifts.follow(tick, told, error[told], there)
         rows = self.devices[devices]
         rows["far"] = np.where(far[devices], rows["far"] + 1, 0)
         self.devices[devices] = rows
@@ -109,8 +114,8 @@ class Wellbeing(Presence):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the whole state as arrays."""
-        error = {self.prefix + name: array for name, array in self.error.arrays().items()}
-        return {**super().arrays(), **error}
+        more = {**self.error.arrays(), **self.shifts.arrays()}
+        return {**super().arrays(), **{self.prefix + name: array for name, array in more.items()}}
 
     @classmethod
     def of(cls, saved: Mapping[str, NDArray[Any]], tick: int) -> Self:
@@ -119,4 +124,5 @@ class Wellbeing(Presence):
         if cls.is_in(saved):
             arrays = {name.removeprefix(cls.prefix): array for name, array in saved.items()}
             wellbeing.error.restore(arrays)
+            wellbeing.shifts = Shifts.of_arrays(arrays, tick)
         return wellbeing

@@ -73,8 +73,9 @@ def _kinds(coordinator: Coordinator) -> Iterator[_Kind]:
         return "measures what is not plausible, time and again"
 
     def worse(k: int) -> str:
-        own = decibels(int(rows["level"][k]))
-        return f"predicts far worse than the fleet: {own:.1f} dB against {fleet:.1f}"
+        own = decibels(int(rows["level"][k])) or 0.0
+        own_words, others = map(coordinator.manifest.error_in_words, (own, fleet))
+        return f"predicts far worse than the fleet: {own_words} against {others}"
 
     def why(k: int) -> str:
         return f"is refused again and again: {REASONS[devices.refused_why[k]]}"

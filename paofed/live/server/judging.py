@@ -7,11 +7,11 @@ from typing import Self
 
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.server.validation import Validated
 
-# Takes a model, returns its root mean squared error, as measured.
-Judge = Callable[[FleetModel], float]
+Judge = Callable[[FleetModel], Validated]
 
-_EVERY = 30.0  # seconds
+_EVERY = 2.0  # seconds, or a tick if that is longer: there is no other model meanwhile
 _SHARE = 20  # it rests so many times as long as it works, since devices are waiting
 
 
@@ -22,10 +22,10 @@ class Judging:
         self,
         judge: Judge,
         model: Callable[[], FleetModel],
-        found: Callable[[float], None],
+        found: Callable[[Validated], None],
         failed: Callable[[str], None],
     ) -> None:
-        """`model` returns the present model; `found` or `failed` are called with the outcome."""
+        """`model` returns the present model; `found` or `failed` are called with each outcome."""
         self._judge, self._model = judge, model
         self._found, self._failed = found, failed
         self._over = threading.Event()
@@ -42,12 +42,12 @@ class Judging:
         took = 0.0
         while not self._over.is_set():
             begin = time.monotonic()
+            model = self._model()
             try:
-                self._found(self._judge(self._model()))
+                self._found(self._judge(model))
             except TimeoutError:
                 pass  # the loop is busy: try again later
-            except InputError as error:  # the file was changed, say
+            except InputError as error:  # the file was changed, say, and may be whole again later
                 self._failed(str(error))
-                return
             took = time.monotonic() - begin
-            self._over.wait(max(_EVERY, _SHARE * took))
+            self._over.wait(max(_EVERY, model.manifest.tick_seconds, _SHARE * took))

@@ -7,16 +7,14 @@ Another thread makes the page of it.
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.members import Member
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.history import History
 from paofed.live.server.starts import starts
 from paofed.live.server.status import ServiceStatus, Status
+from paofed.live.server.validation import Validation
 from paofed.live.server.watch import Watch, remembered
 
 
@@ -25,15 +23,6 @@ class Mark(NamedTuple):
 
     time: float  # seconds since 1970
     words: str
-
-
-class Validation(NamedTuple):
-    """How wrong the model is on a file of samples."""
-
-    error: float  # root mean squared, as measured
-    target: str
-    # In dB of the target's scale squared; None where the model sees a logarithm.
-    decibels: float | None
 
 
 class Sight(NamedTuple):
@@ -94,13 +83,6 @@ class Lookout:
             self._fleet.settings.budget,
             self._validation,
         )
-
-
-def validation_of(error: float, manifest: Manifest) -> Validation:
-    """Return an error as measured, with its dB."""
-    unit, target = manifest.unit, manifest.target.name
-    decibels = 20 * float(np.log10(max(error / unit.scale, 1e-300)))
-    return Validation(error, target, None if unit.logarithm else decibels)
 
 
 def marks(store: Store, folder: Path) -> tuple[Mark, ...]:

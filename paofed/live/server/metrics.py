@@ -135,6 +135,11 @@ def _error(status: Status) -> list[_Family]:
             int(error.worse_since is not None),
             "1 while the fleet predicts worse than it did",
         ),
+        _gauge(
+            "fleet_shifted",
+            int(status.shift is not None and status.shift.until is None),
+            "1 while many devices predict otherwise since the same time",
+        ),
     ]
 
 
@@ -153,6 +158,11 @@ def _server(service: ServiceStatus) -> list[_Family]:
             "by how much the machine's clock is behind the journal",
         ),
     ]
+    if service.validation is not None:
+        told = "root mean square error of the model on the validation file, in the target's unit"
+        families.append(_gauge("validation_error", service.validation.error, told))
+        told = "1 while that is above its limit or worse than is usual"
+        families.append(_gauge("validation_worse", int(bool(service.validation.problem)), told))
     if service.snapshot_at is not None:
         told = "when the tick of the newest snapshot began"
         families.append(_gauge("snapshot_timestamp_seconds", service.snapshot_at, told))

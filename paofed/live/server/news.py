@@ -63,7 +63,8 @@ class News:
         before, self._worse = self._worse, error.worse_since != NEVER
         if before == self._worse:
             return []
-        numbers = f"{error.late:.1f} dB, usually {error.usual:.1f}"
+        now, usual = map(coordinator.manifest.error_in_words, (error.late, error.usual))
+        numbers = f"{now}, usually {usual}"
         if self._worse:
             return [Line(logging.WARNING, f"the fleet predicts worse than it did: {numbers}")]
         return [Line(logging.INFO, f"the fleet predicts as it used to again: {numbers}")]

@@ -33,10 +33,11 @@ from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.inbox import Inbox
 from paofed.live.server.judging import Judge, Judging
-from paofed.live.server.lookout import Lookout, Sight, validation_of
+from paofed.live.server.lookout import Lookout, Sight
 from paofed.live.server.news import News
 from paofed.live.server.starts import started
 from paofed.live.server.status import ServiceStatus, Status, tally
+from paofed.live.server.validation import Validated, Validating, Validation
 from paofed.live.server.web.site import shown
 from paofed.words import counted
 
@@ -78,6 +79,8 @@ class Service:
         self._stuck = ""  # why the journal cannot be written
         self._cannot_revoke = False  # whether it was logged that credentials cannot be revoked
         self._broker = BrokerLog()
+        self._validation: Validation | None = None
+        self._unjudged = ""  # why the model cannot be judged by the file of samples
 
     def stop(self) -> None:
         """Let the loop end in good order, soon.
@@ -107,10 +110,10 @@ class Service:
         """Show the fleet over HTTP, and compute errors on a file of samples, inside the block."""
         with ExitStack() as block:
             if self._judge is not None:
-                told = self._log.warning
-                judging = Judging(self._judge, lambda: self._model, self._validated, told)
-                block.enter_context(judging)
-            block.enter_context(shown(self._fleet, self.ask, self.see, lambda: self._model))
+                heard = self._validated, self._not_validated
+                block.enter_context(Judging(self._judge, self.model, *heard))
+            asked = self.ask, self.see, self.model, self.validation
+            block.enter_context(shown(self._fleet, *asked))
             yield
 
     def ask(self) -> Status:
@@ -121,10 +124,36 @@ class Service:
         """Return what the page shows; called by another thread, answered by the loop."""
         return self._inbox.ask(self._sight)
 
-    def _validated(self, error: float) -> None:
+    def model(self) -> FleetModel:
+        """Return the present model; may be called by any thread."""
+        return self._model
+
+    def validation(self) -> Validation | None:
+        """Return how the model fares on the file of samples; may be called by any thread."""
+        return self._validation
+
+    def _validated(self, found: Validated) -> None:
         """Note how wrong the model is; called by another thread."""
-        found = validation_of(error, self._host.coordinator.manifest)
-        self._inbox.request(lambda: self._lookout.validated(found))
+        self._inbox.request(lambda: self._judged(found))
+
+    def _judged(self, found: Validated) -> None:
+        before = self._validation.problem if self._validation is not None else ""
+        self._validation = now = self._validating.follow(found, self._wall())
+        self._unjudged = ""
+        self._lookout.validated(now)
+        if now.problem and not before:
+            self._log.warning("%s", now.problem)
+        elif before and not now.problem:
+            self._log.info("the model does as it should on the validation file again")
+
+    def _not_validated(self, why: str) -> None:
+        """Note that the model cannot be judged; called by another thread."""
+        self._inbox.request(lambda: self._unjudge(why))
+
+    def _unjudge(self, why: str) -> None:
+        if why != self._unjudged:
+            self._log.warning("the model cannot be judged: %s", why)
+        self._unjudged, self._validation = why, None
 
     def _start(self, store: Store) -> None:
         self._store = store
@@ -153,6 +182,7 @@ class Service:
         self._ages = self._host.coordinator.ages.copy()
         started(self._fleet.folder, self._wall())
         self._lookout = Lookout(self._fleet, store, self._host.coordinator, self._wall())
+        self._validating = Validating(manifest, self._fleet.settings.validation_limit)
 
     def _reconcile(self) -> None:
         """Refuse whom the broker refuses, and the other way round; renew the broker's files."""
@@ -362,7 +392,14 @@ class Service:
         if self._stuck:
             found.append(self._stuck)
         if self._clock.behind > self._host.coordinator.manifest.tick_seconds:
-            found.append(f"the clock is {self._clock.behind:.0f} s behind the journal")
+            found.append(
+                f"the clock is {self._clock.behind:.0f} s behind the journal, and no tick closes "
+                f"until then: if the clock is right now, `paofed fleet clock` frees the fleet"
+            )
+        if self._unjudged:
+            found.append(f"the model cannot be judged: {self._unjudged}")
+        if self._validation is not None and self._validation.problem:
+            found.append(self._validation.problem)
         return tuple(found)
 
     def _status(self) -> Status:
@@ -386,6 +423,7 @@ class Service:
             connected=self._link.up.is_set(),
             stuck=bool(self._stuck),
             clock_behind=self._clock.behind,
+            validation=self._validation,
             snapshot_at=coordinator.manifest.begins(self._host.snapshotted),
             counts=dict(tally(coordinator) - self._counted),
             ages=dict(coordinator.ages - self._ages),

@@ -12,14 +12,17 @@ from paofed.core.arrays import FloatArray
 from paofed.live.journal.members import Member
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import REASONS
-from paofed.live.protocol.level import decibels
+from paofed.live.protocol.level import decibels, in_words
 from paofed.live.protocol.trend import NEVER
 from paofed.live.server.judgement import Trouble, judged
+from paofed.live.server.validation import Validation
 
 STANDINGS = ("member", "aside", "quarantined", "removed")
 _QUANTILES = (0.5, 0.9, 0.99)
 _NAMED = 20  # the most devices in a list of sentences
 _READS_ONLY = 16  # reads in a row after which a device is one that only reads
+_NAMED_IN_A_SENTENCE = 5
+_DAY = 86400.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +89,7 @@ class ServiceStatus:
     started: float = 0.0  # when, in seconds since 1970
     connected: bool = True  # whether there is a connection to the broker
     stuck: bool = False  # whether the journal cannot be written
+    validation: Validation | None = None  # how the model fares on the file of samples, if any
     clock_behind: float = 0.0  # seconds by which the machine's clock is behind the journal
     snapshot_at: float | None = None  # when the newest snapshot was due, in seconds since 1970
     counts: dict[str, int] = field(default_factory=dict)  # the counts of `tally`
@@ -96,7 +100,35 @@ class ServiceStatus:
     def from_values(cls, values: dict[str, Any]) -> Self:
         """Read the record from the values of its JSON."""
         ages = _ages(values.pop("ages", {}))
-        return cls(**{**values, "problems": tuple(values["problems"]), "ages": ages})
+        found = values.pop("validation", None)
+        validation = None if found is None else Validation(**found)
+        made = {"problems": tuple(values["problems"]), "ages": ages, "validation": validation}
+        return cls(**{**values, **made})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetShift:
+    """Many devices began to predict otherwise than they did, at the same time."""
+
+    since: int  # tick
+    until: int | None  # the last tick of it; None while it lasts
+    most: int  # how many devices it were at once at most
+    of: int  # of how many
+    devices: tuple[int, ...]  # which devices predict otherwise than is usual for them, now
+
+    @classmethod
+    def of_fleet(cls, coordinator: Coordinator) -> Self | None:
+        """Return the newest shift of a server's fleet, if it lasts or was within the last day."""
+        shifts, day = coordinator.wellbeing.shifts, _DAY / coordinator.manifest.tick_seconds
+        if shifts.since == NEVER or coordinator.tick - shifts.until > day:
+            return None
+        return cls(
+            since=shifts.since,
+            until=None if shifts.lasts else shifts.until,
+            most=shifts.most,
+            of=shifts.of,
+            devices=tuple(np.flatnonzero(shifts.devices["shifted"]).tolist()),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +148,15 @@ class Status:
     service: ServiceStatus | None
     # When the last tick began in which an update was accepted, in seconds since 1970.
     heard_at: float | None = None
+    # What bounds the influence of one device and of one sample, as in the manifest.
+    clip: float | None = None
+    aside: bool = True
+    bound: float | None = None
+    target: str = ""
+    # The target's scale, by which an error in dB becomes one in the target's unit; None where the
+    # model sees a logarithm of the target.
+    scale: float | None = None
+    shift: FleetShift | None = None
 
     @classmethod
     def of(
@@ -148,6 +189,12 @@ class Status:
             quiet_since=presence.last if quiet else None,
             service=service,
             heard_at=None if last == NEVER else manifest.begins(last),
+            clip=manifest.clip,
+            aside=manifest.aside,
+            bound=manifest.bound,
+            target=manifest.target.name,
+            scale=manifest.error_scale,
+            shift=FleetShift.of_fleet(coordinator),
         )
 
     def to_json(self) -> str:
@@ -164,17 +211,45 @@ class Status:
         service = values.pop("service")
         service = None if service is None else ServiceStatus.from_values(service)
         error = None if error is None else FleetError.from_values(error)
-        return cls(**values, devices=devices, ages=ages, error=error, service=service)
+        shift = values.pop("shift", None)
+        shift = shift and FleetShift(**{**shift, "devices": tuple(shift["devices"])})
+        return cls(**values, devices=devices, ages=ages, error=error, service=service, shift=shift)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the whole fleet: why it is not served, or that it is worse."""
-        served = self.service.problems if self.service is not None else ()
-        if self.error is None or self.error.worse_since is None:
-            return served
-        now, usual, since = self.error.now, self.error.usual, self.error.worse_since
-        worse = f"the fleet predicts worse than it did: {now:.1f} dB, usually {usual:.1f}"
-        return *served, f"{worse} (since tick {since:,})"
+        found = [] if self.service is None else [*self.service.problems]
+        if self.error is not None and self.error.worse_since is not None:
+            now, usual = self.in_unit(self.error.now), self.in_unit(self.error.usual)
+            worse = f"the fleet predicts worse than it did: {now}, usually {usual}"
+            found.append(f"{worse} (since tick {self.error.worse_since:,})")
+        if self.shift is not None and self.shift.until is None:
+            found.append(self._shifted(self.shift))
+        return tuple(found)
+
+    def in_unit(self, decibels: float) -> str:
+        """Return an error that is given in dB for people: in the target's unit, if it has one."""
+        return in_words(decibels, self.target, self.scale)
+
+    @property
+    def bounds(self) -> str:
+        """What bounds the influence of one device and of one sample, for people."""
+        clip, bound = ("none" if b is None else f"{b:g}" for b in (self.clip, self.bound))
+        if self.clip is None:
+            return f"clip none: one device can ruin the model; bound {bound}"
+        return f"clip {clip}, aside {'yes' if self.aside else 'no'}, bound {bound}"
+
+    def _shifted(self, shift: FleetShift) -> str:
+        """Say that many devices began to predict otherwise at the same time, and who they are."""
+        names = [device.label for device in self.devices if device.device in shift.devices]
+        more = len(names) - _NAMED_IN_A_SENTENCE
+        named = ", ".join(
+            [*names[:_NAMED_IN_A_SENTENCE], *([f"{more:,} more"] if more > 0 else [])]
+        )
+        ended = "" if shift.until is None else f" to {shift.until:,}"
+        when = f"tick{'s' * bool(ended)} {shift.since:,}{ended}"
+        said = f"{shift.most:,} of {shift.of:,} devices began to predict otherwise at once ({when})"
+        return f"{said}: {named}" if named and shift.until is None else said
 
     @property
     def attention(self) -> tuple[str, ...]:
@@ -187,6 +262,9 @@ class Status:
         if self.quiet_since is not None and self.service is not None:
             words = "no device at all is heard, for longer than is usual"
             found.insert(0, f"{words} (since tick {self.quiet_since:,})")
+        if self.shift is not None and self.shift.until is not None:
+            again = "if they are wrong together, the fleet has learned it: try a validation file"
+            found.insert(0, f"{self._shifted(self.shift)}; {again}")
         more = len(found) - _NAMED
         return *found[:_NAMED], *((f"and {more:,} more",) if more > 0 else ())
 

@@ -25,6 +25,8 @@ OTHER: dict[str, Any] = {
     "snapshot_every": 7,
     "keep_days": 3,
     "budget": 2000,
+    "validation": "samples/last year.csv",
+    "validation_limit": 2.5,
 }
 
 

@@ -367,3 +367,19 @@ def test_the_server_is_told_who_its_devices_are(fleet: Path) -> None:
         store.quarantine(0, on=False)
         store.introduce(coordinator)
         assert not coordinator.devices.quarantined[0]
+
+
+def test_devices_with_firmware_are_noted_and_a_damaged_note_is_told(fleet: Path) -> None:
+    with opened(fleet) as store:
+        store.note_firmware([2, 0])
+        store.note_firmware([0])  # again, which changes nothing
+        assert [member.device for member in store.firmware()] == [0, 2]
+        store.note_firmware([2], on=False)
+        store.remove(1)
+        assert [member.device for member in store.firmware()] == [0]
+    execute(fleet, ("UPDATE firmware SET device = 1", ()))
+    assert "the firmware of device 1" in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        store.repair()
+    with opened(fleet) as store:
+        assert store.verify().agrees

@@ -76,6 +76,10 @@ CASES = [
     one("paofed_problems", "1x5 0x20", 15),
     one("paofed_fleet_worse", "1x10", 6, "PaofedFleetWorse"),
     one("paofed_fleet_worse", "0x10", 6),
+    one("paofed_validation_worse", "1x10", 6, "PaofedValidationWorse"),
+    one("paofed_validation_worse", "1x3 0x10", 6),
+    one("paofed_fleet_shifted", "0 1 0 0 0 0", 5, "PaofedFleetShifted"),
+    one("paofed_fleet_shifted", "0x10", 6),
     one("paofed_fleet_quiet", "1x10", 6, "PaofedFleetQuiet"),
     one("paofed_fleet_quiet", "0x10", 6),
     *(

@@ -9,6 +9,7 @@ import pytest
 from paofed.core.arrays import FloatArray
 from paofed.live.protocol.change import Changed, Changes, change, changed_manifest
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Send
+from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Model, Reply, Reread, decode
 from paofed.live.protocol.rule_state import RuleState
@@ -376,3 +377,66 @@ def test_no_input_is_added_to_a_model_with_linear_terms() -> None:
         changed_manifest(agreed, Changes(inputs=(WIND,)))
     other = changed_manifest(agreed, Changes(values={"step_size": 0.1}))
     assert other == replace(agreed, step_size=0.1)
+
+
+def test_ticks_that_were_ahead_go_on_with_the_clock_and_a_device_follows() -> None:
+    """The server's clock was a day ahead: what a device sends is refused until ticks are reset."""
+    coordinator = server()
+    edge = Edge(coordinator.manifest, 0)
+
+    def contact(seconds: float) -> frozenset[int]:
+        """One contact at a time in seconds since tick 0 began, by the device's own clock."""
+        edge.learn([0.5, 0.5], 11.0)
+        payload, confirmed = edge.contact(seconds), frozenset[int]()
+        assert payload is not None
+        for effect in (*coordinator.receive(0, payload), *coordinator.committed()):
+            if isinstance(effect, Send):
+                confirmed |= edge.receive(effect.payload, seconds)
+        return confirmed
+
+    contact(0.0)
+    assert contact(0.1)
+    coordinator.close(86_400)  # for a moment the clock is a day ahead
+    for second in range(1, 12):
+        contact(float(second))
+    assert contact(12.0) == {86_401}  # it asked for the time, and is ahead now, too
+    for second in range(20, 40):
+        contact(float(second))
+    assert coordinator.counts["refused: future"]  # the clock is right again: no tick closes
+    found = change(coordinator, Changes(), 41.0, anyway=True)
+    assert found is not None
+    coordinator, model = found.server, edge.w.copy()
+    assert coordinator.tick > 86_400
+    assert coordinator.manifest.tick_at(45.5) == coordinator.tick + 4
+    edge = edge.under(coordinator.manifest)
+    assert edge.w.tobytes() == model.tobytes()
+    contact(41.0)  # it asks for the time
+    before = coordinator.counts.copy()
+    for second in range(41, 60):
+        coordinator.close(coordinator.manifest.tick_at(second + 1.0))
+        assert len(contact(second + 1.0)) == 1
+    assert coordinator.counts - before == {"accepted": 19}  # none came twice, none was refused
+
+
+BOUNDED = [(6.0, 6.0), (3.0, 3.0), (None, None)]
+
+
+@pytest.mark.parametrize(("before", "after"), BOUNDED)
+def test_the_bound_comes_back_where_a_rule_can_have_one(
+    before: float | None, after: float | None
+) -> None:
+    coordinator = at_work(clip=before, bound=5.0)
+    away = changed(coordinator, algorithm="fed-async", shared=2)
+    assert away.server.manifest.clip is None
+    found = change(
+        away.server, Changes(values={"algorithm": "pao-fed-u1"}), NOW + 9, clip_before=before
+    )
+    assert found is not None
+    assert (found.server.manifest.clip, found.server.manifest.bound) == (after, 5.0)
+    comes_back = [kept for kept in found.kept if "which comes back" in kept]
+    assert comes_back == [] if after is None else comes_back[0].endswith(f"clip {after:g}")
+    # Whoever asks for another bound gets that one.
+    values = {"algorithm": "pao-fed-u1", "clip": None}
+    none = change(away.server, Changes(values=values), NOW + 9, clip_before=before)
+    assert none is not None
+    assert none.server.manifest.clip is None

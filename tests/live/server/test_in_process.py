@@ -18,15 +18,15 @@ from tests.live.brokers import PATIENCE, TICK, Server, now_manifest, sample, unt
 class Site:
     """A fleet's folder and a hub."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **changes: Any) -> None:
         settings = Settings(name="g", security="none", http="", snapshot_every=10)
         self.hub = Hub()
-        self.fleet = Fleet.create(folder, settings, now_manifest())
+        self.fleet = Fleet.create(folder, settings, now_manifest(**changes))
         self.files = list(self.fleet.add(["north", "south"]))
 
     @contextmanager
-    def served(self) -> Iterator[Server]:
-        server = Server(self.fleet, transport=self.hub)
+    def served(self, **options: Any) -> Iterator[Server]:
+        server = Server(self.fleet, transport=self.hub, **options)
         server.thread.start()
         try:
             until(server.connected)

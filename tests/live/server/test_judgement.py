@@ -50,7 +50,7 @@ def test_one_that_predicts_far_worse() -> None:
     lived(coordinator, range(50, 50 + FAR_FOR - 1), level=BAD)
     assert judged(coordinator) == {}
     lived(coordinator, [50 + FAR_FOR - 1], level=BAD)
-    words = "predicts far worse than the fleet: 1.5 dB against -13.5"
+    words = "predicts far worse than the fleet: 4.75 y against 0.845 y"
     assert judged(coordinator) == {5: (Trouble("worse", 50, words),)}
 
 
@@ -237,10 +237,10 @@ def test_a_fleet_that_becomes_worse_and_better_again() -> None:
         trend.follow(tick, -5.0)
     (line,) = told(news, coordinator)
     assert line[0] == logging.WARNING
-    assert line[1].startswith("the fleet predicts worse than it did: -")
+    assert line[1].startswith("the fleet predicts worse than it did: 1.95 y, usually 0.9")
     assert told(news, coordinator) == []
     for tick in range(130, 200):
         trend.follow(tick, -13.5)
     (line,) = told(news, coordinator)
     assert line[0] == logging.INFO
-    assert line[1].startswith("the fleet predicts as it used to again: -13.")
+    assert line[1].startswith("the fleet predicts as it used to again: 0.8")

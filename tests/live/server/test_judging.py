@@ -11,40 +11,45 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.in_process import Hub
 from paofed.live.server import judging
 from paofed.live.server.judging import Judging
+from paofed.live.server.validation import Validated
 from tests.live.brokers import Server, until
 from tests.live.fleets import manifest
 from tests.live.server.web.page.scenes import lived, named
 
-MODEL = FleetModel(manifest(), 7, np.zeros(8))
+MODEL = FleetModel(manifest(tick_seconds=0.001), 7, np.zeros(8))
+FOUND = Validated(0.4, 50, 0.7)
 
 
 def test_it_judges_again_and_again_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_EVERY", 0.0)
     monkeypatch.setattr(judging, "_SHARE", 0)
-    found: list[float] = []
-    with Judging(lambda model: float(model.tick), lambda: MODEL, found.append, pytest.fail):
+    found: list[Validated] = []
+    judge = lambda model: FOUND._replace(error=float(model.tick))  # noqa: E731
+    with Judging(judge, lambda: MODEL, found.append, pytest.fail):
         until(lambda: len(found) > 3)
-    assert set(found) == {7.0}
+    assert {one.error for one in found} == {7.0}
 
 
-def test_a_busy_loop_is_asked_again_and_a_bad_file_is_told_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_busy_loop_is_asked_again_and_so_is_a_bad_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_EVERY", 0.0)
+    monkeypatch.setattr(judging, "_SHARE", 0)
     answers: list[Exception] = [TimeoutError(), InputError("the file is gone")]
     told: list[str] = []
+    found: list[Validated] = []
 
-    def busy() -> FleetModel:
-        raise answers.pop(0)
+    def busy(_: FleetModel) -> Validated:
+        if answers:
+            raise answers.pop(0)
+        return FOUND
 
-    with Judging(lambda _: 1.0, busy, lambda _: pytest.fail("judged"), told.append):
-        until(lambda: told)
+    with Judging(busy, lambda: MODEL, found.append, told.append):
+        until(lambda: found)
     assert (told, answers) == (["the file is gone"], [])
 
 
 def test_a_server_shows_what_was_judged(tmp_path: Path) -> None:
     fleet = lived(tmp_path / "fleet", named(2), 3)
-    server = Server(fleet, transport=Hub(), judge=lambda _: 0.4)
+    server = Server(fleet, transport=Hub(), judge=lambda _: FOUND)
     server.thread.start()
     try:
         until(server.connected)

@@ -17,6 +17,7 @@ from paofed.live.server import broker_log
 from paofed.live.server.judgement import KINDS
 from paofed.live.server.metrics import _AGES, prometheus
 from paofed.live.server.status import STANDINGS, FleetError, ServiceStatus, Status
+from paofed.live.server.validation import Validation
 from tests.live.brokers import work
 from tests.live.fleets import server
 from tests.live.prometheus import promtool
@@ -160,7 +161,8 @@ def test_ages_are_a_histogram_in_seconds(status: Status) -> None:
 def full(algorithm: str = "pao-fed-u1") -> Status:
     """A record from which no metric is missing."""
     error = FleetError(now=-20.0, usual=-21.5, worse_since=None, history=())
-    service = replace(SERVICE, snapshot_at=3.0, ages={0: 3, 7: 1, 200: 1})
+    found = Validation(error=1.0, target="y", decibels=None, samples=9, held=None)
+    service = replace(SERVICE, snapshot_at=3.0, ages={0: 3, 7: 1, 200: 1}, validation=found)
     status = Status.of("g", server(2), [], service)
     return replace(status, algorithm=algorithm, error=error, heard_at=5.0)
 

@@ -5,6 +5,7 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 import threading
 import time
 import urllib.error
@@ -29,6 +30,7 @@ from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
 from tests.live.fleets import update
 from tests.live.stores import as_before
+from tests.system import needs
 
 
 @pytest.fixture
@@ -105,6 +107,22 @@ def test_a_foreign_certificate(site: Site) -> None:
     known = Credential.load(site.files[0])
     foreign = replace(known, certificate=issued.certificate, key=issued.key)
     turned_away(foreign, "certificate", site)
+
+
+def test_a_device_whose_clock_is_in_1970_trusts_the_broker(site: Site, tmp_path: Path) -> None:
+    """OpenSSL judges certificates by the time that `-attime` gives, as a device by its clock."""
+    credential, files = Credential.load(site.files[0]), []
+    for name in ("authority", "certificate", "key"):
+        (tmp_path / name).write_text(getattr(credential, name))
+        files.append(str(tmp_path / name))
+    place = f"localhost:{site.fleet.settings.port}"
+    command = [needs("openssl"), "s_client", "-connect", place, "-verify_return_error"]
+    command += ["-CAfile", files[0], "-cert", files[1], "-key", files[2], "-attime"]
+    for seconds, trusts in ((5, True), (1_000_000_000, True), (4_102_444_800, False)):
+        found = subprocess.run(  # noqa: S603 (OpenSSL's own program)
+            [*command, str(seconds)], input="", capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert (found.returncode == 0, "Verification: OK" in found.stdout) == (trusts, trusts)
 
 
 def test_no_certificate(site: Site) -> None:
@@ -426,7 +444,8 @@ def test_the_clock_jumps(tmp_path: Path) -> None:
         offset[0] = 0.0
         until(lambda: any("the clock jumped by -250.0 s: tick" in line for line in server.said))
         (problem,) = server.status().service.problems  # type: ignore[union-attr]
-        assert re.fullmatch(r"the clock is 2\d\d s behind the journal", problem)
+        assert re.match(r"the clock is 2\d\d s behind the journal, and no tick closes", problem)
+        assert "`paofed fleet clock`" in problem
         assert server.status().tick - ahead <= 2
         assert server.status().service.clock_jumps == 2  # type: ignore[union-attr]
 

@@ -15,10 +15,12 @@ from paofed.live.server.status import (
     STANDINGS,
     DeviceStatus,
     FleetError,
+    FleetShift,
     ServiceStatus,
     Status,
     tally,
 )
+from paofed.live.server.validation import Validation
 from tests.live.fleets import f32, records, server, update
 
 counts = st.integers(0, 2**53)
@@ -55,6 +57,23 @@ tallies = st.dictionaries(
     counts,
 )
 ages = st.dictionaries(st.integers(0, 255), counts)
+validations = st.builds(
+    Validation,
+    error=st.floats(0, 1e12),
+    target=words,
+    decibels=st.none() | st.floats(-300, 300),
+    samples=counts,
+    held=st.none() | st.floats(0, 1),
+    problem=words,
+)
+shifts = st.builds(
+    FleetShift,
+    since=counts,
+    until=st.none() | counts,
+    most=counts,
+    of=counts,
+    devices=st.lists(counts, max_size=3).map(tuple),
+)
 services = st.builds(
     ServiceStatus,
     seconds=st.floats(0, 1e12),
@@ -67,6 +86,7 @@ services = st.builds(
     started=st.floats(0, 1e12),
     connected=st.booleans(),
     stuck=st.booleans(),
+    validation=st.none() | validations,
     clock_behind=st.floats(0, 1e12),
     snapshot_at=st.none() | st.floats(0, 1e12),
     counts=tallies,
@@ -89,6 +109,12 @@ statuses = st.builds(
     quiet_since=st.none() | counts,
     service=st.none() | services,
     heard_at=st.none() | st.floats(0, 1e12),
+    clip=st.none() | st.floats(0.1, 100),
+    aside=st.booleans(),
+    bound=st.none() | st.floats(0.1, 100),
+    target=words,
+    scale=st.none() | st.floats(1e-6, 1e6),
+    shift=st.none() | shifts,
 )
 
 SERVICE = ServiceStatus(
@@ -252,7 +278,10 @@ def test_a_fleet_that_has_become_worse_has_a_problem() -> None:
     assert status.error is not None
     (told,) = status.problems[1:]
     assert status.problems[0] == "the disk is full"
-    assert told.startswith("the fleet predicts worse than it did: -")
+    now, usual = (4.0 * 10 ** (x / 20) for x in (status.error.now, status.error.usual))
+    assert told.startswith(
+        f"the fleet predicts worse than it did: {now:.3g} y, usually {usual:.3g} y"
+    )
     assert told.endswith(f"(since tick {status.error.worse_since})")
     assert Status.of("g", coordinator, []).problems == (told,)
 

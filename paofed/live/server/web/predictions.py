@@ -14,17 +14,31 @@ from typing import Any
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.predictor import FleetPredictor, Predicted
+from paofed.live.server.validation import Validation
 from paofed.live.server.web.answers import JSON, Answer, Question, Routes, as_json, in_words
 
 MOST_READINGS = 1000
 _NO_MODEL = "the fleet has learned nothing yet: ask again when its devices have been heard"
 _NO_INTERVAL = "no device has reported its errors yet"
+# Devices report the errors of their own models, which follow what they measure; the server's model
+# does not. So nobody knows how often this interval holds, unless it was tried.
+_NOT_MEASURED = (
+    "made from the errors that devices report of their own models; how often it holds around the "
+    "server's predictions was not measured (the setting `validation` of the fleet measures it)"
+)
+_MEASURED = "measured on the fleet's validation file"
 
 
-def routes(model: Callable[[], FleetModel]) -> Routes:
-    """Return the routes that answer by the present model."""
+def routes(
+    model: Callable[[], FleetModel], validation: Callable[[], Validation | None] = lambda: None
+) -> Routes:
+    """Return the routes that answer by the present model, and what was found of it by samples."""
+
+    def predict(predictor: FleetPredictor, question: Question) -> Answer:
+        return _predict(predictor, question, validation())
+
     return {
-        ("POST", "/predict"): lambda question: _learned(model(), question, _predict),
+        ("POST", "/predict"): lambda question: _learned(model(), question, predict),
         ("GET", "/model"): lambda question: _learned(model(), question, _model),
     }
 
@@ -35,7 +49,9 @@ def _learned(
     return answer(model.predictor, question) if model.w.any() else in_words(503, _NO_MODEL)
 
 
-def _predict(predictor: FleetPredictor, question: Question) -> Answer:
+def _predict(
+    predictor: FleetPredictor, question: Question, validation: Validation | None
+) -> Answer:
     try:
         asked = json.loads(question.content)
     except (ValueError, RecursionError) as error:
@@ -55,7 +71,7 @@ def _predict(predictor: FleetPredictor, question: Question) -> Answer:
         {
             **_about(predictor),
             "target": predictor.target.name,
-            "interval": _interval(predictor),
+            "interval": _interval(predictor, validation),
             "predictions": [_finite(one) for one in predicted],
         },
     )
@@ -74,12 +90,15 @@ def _about(predictor: FleetPredictor) -> dict[str, Any]:
     return {name: getattr(predictor, name) for name in names}
 
 
-def _interval(predictor: FleetPredictor) -> dict[str, Any]:
-    """Return how often the interval is to hold and by how many devices, or why there is none."""
+def _interval(predictor: FleetPredictor, validation: Validation | None) -> dict[str, Any]:
+    """Return how often the interval held, on how many samples, where anybody has measured it."""
     found = predictor.interval
     if found is None:
         return {"coverage": None, "devices": 0, "why": _NO_INTERVAL}
-    return {"coverage": found.coverage, "devices": found.devices}
+    if validation is None or validation.held is None:
+        return {"coverage": None, "devices": found.devices, "why": _NOT_MEASURED}
+    measured = {"coverage": round(validation.held, 3), "samples": validation.samples}
+    return {**measured, "devices": found.devices, "why": _MEASURED}
 
 
 def _model(predictor: FleetPredictor, question: Question) -> Answer:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.lookout import Sight
+from paofed.live.server.validation import Validation
 from paofed.live.server.web import health, predictions
 from paofed.live.server.web.answers import Routes
 from paofed.live.server.web.listener import Listener
@@ -16,17 +17,26 @@ from paofed.live.server.web.rights import KeptTokens, guarded, names_of
 
 @contextmanager
 def shown(
-    fleet: Fleet, ask: health.Ask, see: Callable[[], Sight], model: Callable[[], FleetModel]
+    fleet: Fleet,
+    ask: health.Ask,
+    see: Callable[[], Sight],
+    model: Callable[[], FleetModel],
+    validation: Callable[[], Validation | None],
 ) -> Iterator[None]:
     """Answer over HTTP where the settings say, if anywhere, while the block lasts.
 
-    `ask` returns the present status, `see` what the page shows, and `model` the present model.
+    `ask` returns the present status, `see` what the page shows, `model` the present model, and
+    `validation` how the model fares on a file of samples, if there is one.
     """
     if not fleet.settings.http:
         yield
         return
     with Feed(see) as feed:
-        routes = {**page.routes(feed), **health.routes(ask), **predictions.routes(model)}
+        routes = {
+            **page.routes(feed),
+            **health.routes(ask),
+            **predictions.routes(model, validation),
+        }
         with Listener(*fleet.settings.http_place(), _allowed(fleet, routes, ask)):
             yield
 

@@ -98,7 +98,7 @@ def test_a_fleet_that_has_become_worse_is_not_healthy() -> None:
     with shown(HOST, 0, lambda: replace(status(), error=worse)) as monitor:
         code, _, text = asked(monitor, "/health")
     assert code == 503
-    words = "the fleet predicts worse than it did: -5.0 dB, usually -12.0 (since tick 30)"
+    words = "the fleet predicts worse than it did: 2.25 y, usually 1 y (since tick 30)"
     assert json.loads(text)["problems"] == [words]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from paofed import predictor
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.server.validation import Validated, validation_of
 from paofed.live.server.web import predictions
 from paofed.live.server.web.answers import Answer, Fields, Question
 from tests.live.fleets import manifest
@@ -43,13 +44,23 @@ def test_one_reading_and_many_are_answered_alike() -> None:
         "version": MODEL.predictor.version,
         "target": "y",
     }
-    assert found["interval"] == {"coverage": 0.9, "devices": 3}
+    assert found["interval"].keys() == {"coverage", "devices", "why"}
+    assert (found["interval"]["coverage"], found["interval"]["devices"]) == (None, 3)
     assert found["predictions"] == [MODEL.predictor.predict(GOOD)._asdict()]
     many = [{"a": float(i), "b": 1.0} for i in range(predictions.MOST_READINGS)]
     found = value(ask(many))
     expected = [one.value for one in MODEL.predictor.predict_all(many)]
     assert [one["value"] for one in found["predictions"]] == expected
     assert value(ask([]))["predictions"] == []
+
+
+def test_what_was_measured_on_samples_is_said_and_nothing_else() -> None:
+    found = validation_of(Validated(3.0, 120, 0.418), MODEL.manifest)
+    question = Question("", Fields([]), json.dumps(GOOD).encode())
+    routes = predictions.routes(lambda: MODEL, lambda: found)
+    interval = value(routes["POST", "/predict"](question))["interval"]
+    assert (interval["coverage"], interval["samples"], interval["devices"]) == (0.418, 120, 3)
+    assert "0.9" not in json.dumps(value(ask(GOOD))["interval"])
 
 
 def test_without_reported_errors_there_is_a_word_why_there_is_no_interval() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from paofed.live.server.history import History
 from paofed.live.server.lookout import Sight
 from paofed.live.server.status import DeviceStatus, Status
+from paofed.live.server.validation import Validation
 from paofed.live.server.web.page.words import verdict
 
 _WORD = "refused: "
@@ -61,6 +62,9 @@ def _plain(sight: Sight, status: Status) -> dict[str, Any]:
     return {
         "fleet": status.fleet,
         "algorithm": status.algorithm,
+        "bounds": status.bounds,
+        "target": status.target,
+        "scale": status.scale,
         "now": round(sight.now, 1),
         "tick": status.tick,
         "tick_seconds": status.tick_seconds,
@@ -68,7 +72,7 @@ def _plain(sight: Sight, status: Status) -> dict[str, Any]:
         "verdict": verdict(status),
         "error": None if error is None else [round(error.now, 2), round(error.usual, 2)],
         "life": [[round(begins(t)), round(e, 2)] for t, e in error.history] if error else [],
-        "validation": sight.validation,
+        "validation": _validation(sight.validation),
         "accepted": status.counts.get("accepted", 0),
         "repeated": status.counts.get("duplicates", 0),
         "late": status.age_quantiles(),
@@ -81,6 +85,10 @@ def _plain(sight: Sight, status: Status) -> dict[str, Any]:
         "counted_from": round(sight.history.hours.counted_from),
         "marks": sight.marks,
     }
+
+
+def _validation(found: Validation | None) -> list[Any] | None:
+    return None if found is None else [found.error, found.target, found.decibels]
 
 
 def _counted(counts: dict[str, int]) -> list[tuple[str, int]]:

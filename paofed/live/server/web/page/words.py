@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from paofed.live.server.judgement import KINDS
-from paofed.live.server.status import DeviceStatus, FleetError, Status
+from paofed.live.server.status import DeviceStatus, Status
 from paofed.words import counted
 
 WELL, LOOK, PROBLEM, DOWN = "well", "look", "problem", "down"
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 def verdict(status: Status) -> Verdict:
     """Return what an operator should know first."""
     present = [d for d in status.devices if d.standing not in ("removed", "quarantined")]
-    state = _sentence(f"{_heard(present)}, {_error(status.error)}")
+    state = _sentence(f"{_heard(present)}, {_error(status)}")
     if status.service is None:
         words = "Nobody serves this fleet. This is what its folder says."
         return Verdict(DOWN, words, (state, *status.problems, *status.attention))
@@ -49,6 +49,8 @@ def _who(status: Status, present: Sequence[DeviceStatus]) -> str:
     if status.quiet_since is not None:
         return "No device at all is heard, for longer than is usual."
     faulty = [device for device in present if device.faults]
+    if not faulty:  # nobody is named: it was many at once
+        return "Many devices changed at the same time."
     kinds = Counter(fault.kind for device in faulty for fault in device.faults)
     named = ", ".join(f"{kinds[kind]:,} {_NAMES[kind]}" for kind in KINDS if kinds[kind])
     need = "needs" if len(faulty) == 1 else "need"
@@ -66,14 +68,13 @@ def _heard(present: Sequence[DeviceStatus]) -> str:
     return f"{said}, {never:,} never joined" if never else said
 
 
-def _error(error: FleetError | None) -> str:
+def _error(status: Status) -> str:
+    error = status.error
     if error is None:
         return "and none has said yet how well it predicts"
-    away = error.now - error.usual
-    if abs(away) < _LITTLE:
-        return f"error {error.now:.1f} dB, as usual"
-    than = "above" if away > 0 else "below"
-    return f"error {error.now:.1f} dB, {abs(away):.1f} {than} what is usual"
+    now, usual = status.in_unit(error.now), status.in_unit(error.usual)
+    as_usual = abs(error.now - error.usual) < _LITTLE
+    return f"error {now}, as usual" if as_usual else f"error {now}, usually {usual}"
 
 
 def _sentence(text: str) -> str:

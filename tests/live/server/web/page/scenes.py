@@ -40,7 +40,7 @@ def lived(
     """
     start = math.floor(wall()) - ticks * tick_seconds
     settings = Settings(name="greenhouse", security="none", http=http, budget=budget)
-    agreed = manifest(start=start, tick_seconds=tick_seconds)
+    agreed = manifest(start=start, tick_seconds=tick_seconds, clip=6.0, bound=6.0)
     with patch("paofed.live.journal.store.time.time", lambda: start):
         fleet = Fleet.create(folder, settings, agreed)
     random = np.random.default_rng(0)

@@ -1,17 +1,19 @@
 """The page in a real browser: on a live fleet, after a restart, at 5,000 devices, under attack."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paofed.cli import main
+from paofed.live.device.footprint import footprint
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.messages import Update, encode
 from tests.browser import Browser
 from tests.effort import long
 from tests.live.brokers import Server
-from tests.live.fleets import f32
+from tests.live.fleets import f32, manifest
 from tests.live.server.web.page.scenes import address, here, lived, named, served
 
 HOSTILE = [
@@ -130,6 +132,26 @@ def test_a_phone_in_the_dark(browser: Browser, tmp_path: Path) -> None:
     fits(browser, 360)
     assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
     assert browser.text("#link").startswith("as of ")
+    # Errors are in the target's unit, bounds are always shown, and nothing is said of a day that
+    # nobody has seen: this fleet is an hour old, and its devices joined in it.
+    assert browser.text("#error-unit") == "root mean square, in y"
+    assert re.search(r"^0\.\d+ y$", browser.text("#figures"), re.MULTILINE)
+    assert "clip 6, aside yes, bound 6" in browser.text("#about")
+    assert "for a device so far" in browser.text("#figures")
+    assert "so far" in browser.text("#cost")
     assert "Nobody serves this fleet" in browser.text("#words")
     loaded = browser.value("performance.getEntriesByType('resource').map(x => x.name)")
     assert loaded == [] == browser.complaints
+
+
+def test_what_a_day_costs_is_computed_from_whole_hours(browser: Browser, tmp_path: Path) -> None:
+    fleet = lived(tmp_path / "fleet", named(3), 200, broken=False)
+    contact = footprint(manifest(), "greenhouse", 4)
+    with fleet.store() as store:
+        in_a_minute = store.lines() / 3 / 200
+    expected = 24 * 60 * in_a_minute * (contact.up + contact.down)
+    assert main(["fleet", "page", str(fleet.folder), "--out", str(tmp_path / "x.html")]) == 0
+    browser.open((tmp_path / "x.html").as_uri())
+    said = re.match(r"([\d.]+) kB for a device and day", browser.text("#cost"))
+    assert said is not None
+    assert float(said[1]) * 1000 == pytest.approx(expected, rel=0.05)

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from paofed.live.server.judgement import KINDS, Trouble
-from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.status import (
+    DeviceStatus,
+    FleetError,
+    FleetShift,
+    ServiceStatus,
+    Status,
+)
 from paofed.live.server.web.page.words import DOWN, LOOK, PROBLEM, WELL, verdict
 from tests.live.fleets import server
 
@@ -42,23 +48,34 @@ def status(devices: Iterable[DeviceStatus], **changes: Any) -> Status:
 
 def test_a_fleet_in_order_says_so() -> None:
     found = verdict(status(device(k) for k in range(500)))
-    assert found == (WELL, "All is well: all 500 devices are heard, error -12.3 dB, as usual.", ())
+    assert found == (WELL, "All is well: all 500 devices are heard, error 0.966 y, as usual.", ())
 
 
 def test_devices_that_never_joined_are_counted_and_those_that_left_are_not() -> None:
     devices = [device(0), device(1, last_seen=None), device(2, standing="removed")]
     devices.append(device(3, standing="quarantined"))
     assert verdict(status(devices)).words == (
-        "All is well: 1 of 2 devices is heard, 1 never joined, error -12.3 dB, as usual."
+        "All is well: 1 of 2 devices is heard, 1 never joined, error 0.966 y, as usual."
     )
 
 
 @pytest.mark.parametrize(
     ("now", "words"),
-    [(-15.0, "error -15.0 dB, 3.0 below what is usual"), (-10.0, "2.0 above what is usual")],
+    [(-15.0, "error 0.711 y, usually 1 y"), (-10.0, "error 1.26 y, usually 1 y")],
 )
 def test_an_error_that_is_not_as_usual(now: float, words: str) -> None:
-    assert words in verdict(status([device(0)], error=replace(USUAL, now=now))).words
+    found = status([device(0)], error=replace(USUAL, now=now))
+    assert words in verdict(found).words
+    # Where the model sees a logarithm, an error is a factor, and has no unit.
+    assert f"error {now:.1f} dB, usually -12.0 dB" in verdict(replace(found, scale=None)).words
+
+
+def test_many_that_changed_at_once_are_said_where_nobody_is_named() -> None:
+    shift = FleetShift(since=3, until=9, most=4, of=12, devices=())
+    found = verdict(status([device(0)], shift=shift))
+    assert found.level == LOOK
+    assert found.words.startswith("Many devices changed at the same time. All 1 device is heard")
+    assert verdict(status([device(0)], shift=replace(shift, until=None))).level == PROBLEM
 
 
 def test_before_anybody_has_said_anything() -> None:
@@ -76,7 +93,7 @@ def test_whom_somebody_should_look_at() -> None:
     assert found.level == LOOK
     assert found.words == (
         "2 devices need somebody to look: 1 set aside, 1 far worse than the others, 1 silent. "
-        "6 of 7 devices are heard, error -12.3 dB, as usual."
+        "6 of 7 devices are heard, error 0.966 y, as usual."
     )
     assert found.lines[0] == "d5 is silent (since tick 12)"
     assert "1 device needs somebody" in verdict(status([device(0, "aside")])).words
@@ -101,4 +118,4 @@ def test_problems_come_first() -> None:
 def test_a_folder_whose_server_is_down() -> None:
     found = verdict(status([device(0)], service=None))
     assert found.level == DOWN
-    assert found.lines == ("All 1 device is heard, error -12.3 dB, as usual.",)
+    assert found.lines == ("All 1 device is heard, error 0.966 y, as usual.",)

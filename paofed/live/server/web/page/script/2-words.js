@@ -18,6 +18,11 @@ const dotOf = (state) => {
 
 const whole = (number) => Math.round(number).toLocaleString("en");
 const counted = (number, noun) => `${whole(number)} ${noun}${Math.round(number) === 1 ? "" : "s"}`;
+const significant = (number) => Number(number.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
+// An error that is told in dB, in the target's unit; in dB where the model sees a logarithm of the target.
+const inUnit = (number) => fleet.scale * 10 ** (number / 20);
+const errorOf = (number) =>
+  (fleet.scale === null ? decibels(number) : `${significant(inUnit(number))} ${clean(fleet.target)}`);
 const decibels = (number) => `${number.toFixed(1).replace("-", "\u2212")} dB`;
 
 const bytes = (number) => {

@@ -24,6 +24,15 @@ const steps = (low, high, few) => {
   return found;
 };
 
+// 1, 2, 5, 10, 20, ... from low to high; where that is too few, round numbers at equal distances.
+const roundNumbers = (low, high) => {
+  const found = [];
+  for (let ten = Math.floor(Math.log10(low)); 10 ** ten <= high; ten++) {
+    found.push(...[1, 2, 5].map((n) => n * 10 ** ten).filter((n) => n >= low && n <= high));
+  }
+  return found.length > 1 ? found : steps(low, high, 3);
+};
+
 const TIMES = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
   2 * 86400, 7 * 86400, 14 * 86400, 30 * 86400, 90 * 86400, 365 * 86400];
 const timeAxis = (pen, from, to, left, right, y) => {

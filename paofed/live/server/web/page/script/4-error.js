@@ -28,7 +28,12 @@ const drawError = () => {
   const low = Math.min(...values) - 1, high = Math.max(...values) + 1;
   const x = (time) => left + ((time - from) / (to - from)) * (right - left);
   const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
-  valueAxis(pen, steps(low, high, 4), y, left, right, (v) => String(v).replace("-", "\u2212"));
+  if (fleet.scale === null) {
+    valueAxis(pen, steps(low, high, 4), y, left, right, (v) => String(v).replace("-", "\u2212"));
+  } else {
+    const decibelsOf = (error) => 20 * Math.log10(error / fleet.scale);
+    valueAxis(pen, roundNumbers(inUnit(low), inUnit(high)), (v) => y(decibelsOf(v)), left, right, significant);
+  }
   timeAxis(pen, from, to, left, right, height - 5);
   if (!wholeLife) drawBand(pen, bands, x, y, bins.width);
   if (fleet.error) line(pen, [[left, y(fleet.error[1])], [right, y(fleet.error[1])]], colour("soft"), [5, 4]);
@@ -58,6 +63,8 @@ const drawBand = (pen, bands, x, y, binWidth) => {
 };
 
 const showErrorLegend = () => {
+  byId("error-unit").textContent = fleet.scale === null
+    ? "in dB of the target's scale squared" : `root mean square, in ${clean(fleet.target)}`;
   const items = [["accent", "median of what devices say"]];
   if (!wholeLife) items.push(["band", "8 of 10 devices"]);
   if (fleet.validation && fleet.validation[2] !== null) items.push(["second", "the model on the validation file"]);

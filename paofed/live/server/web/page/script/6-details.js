@@ -45,7 +45,7 @@ const facts = (its) => [
   ["last accepted", its.last_update === null ? "no update yet" : `the update of ${ago(its.last_update)}`],
   ["usual gap", its.usual_gap === null ? "not known yet" : ticks(its.usual_gap)],
   ["silent", its.silent_after === null ? "not said before 8 contacts" : `after ${ticks(its.silent_after)}, by its habit`],
-  ["error", its.error === null ? "not said" : decibels(its.error)],
+  ["error", its.error === null ? "not said" : `${errorOf(its.error)}${fleet.scale === null ? "" : `, ${decibels(its.error)}`}`],
   ["messages", whole(its.messages)],
   ["refused", its.refused ? `${whole(its.refused)}, the last: ${its.refused_why || "for a reason of another version"}` : "none"],
   ["left out", its.left_out ? `${counted(its.left_out, "update")}, while aside` : "none"],

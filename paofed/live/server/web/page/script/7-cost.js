@@ -43,12 +43,15 @@ const drawBars = (id, items, value, text, name, budget = 0) => {
 
 const latest = (count) => hours.rows.slice(-count).reduce((sum, row) => sum.map((x, n) => x + row[n]), [0, 0, 0]);
 
-// What a device costs in a day, by the last day or by as much of it as there is.
-const dailyCost = () => {
-  const begin = Math.max(bins.first * bins.width, fleet.now - 86400);
-  const part = Math.min(Math.max(fleet.now - begin, 1) / 86400, 1);
-  const members = present().filter((row) => row[FIELD.standing] !== "quarantined").length;
-  return BYTES(latest(24)) / part / Math.max(members, 1);
+// What a device costs: in a day, by the last whole hours, or so far where there is none of them yet. The
+// first hour does not count, since in it devices join, and each gets the whole model.
+const costOfDevice = () => {
+  const members = Math.max(present().filter((row) => row[FIELD.standing] !== "quarantined").length, 1);
+  const whole = hours.rows.slice(1, -1).slice(-24);
+  const all = (rows) => rows.reduce((sum, row) => sum + BYTES(row), 0);
+  return whole.length
+    ? { bytes: (all(whole) * 24) / whole.length / members, per: "for a device and day" }
+    : { bytes: all(hours.rows) / members, per: "for a device so far" };
 };
 
 const drawCost = () => {
@@ -58,10 +61,9 @@ const drawCost = () => {
   drawBars("contact-days", inDays, CONTACTS, number, (t) => day(t).slice(5));
   drawBars("byte-hours", inHours, BYTES, bytes, (t) => clock(t), all / 24);
   drawBars("byte-days", inDays, BYTES, bytes, (t) => day(t).slice(5), all);
-  const cost = dailyCost();
-  byId("cost").textContent = fleet.budget
-    ? `${bytes(cost)} for a device and day, ${Math.round((100 * cost) / fleet.budget)} % of its budget of ${bytes(fleet.budget)} (red)`
-    : `${bytes(cost)} for a device and day; no budget is set`;
+  const cost = costOfDevice(), budget = `its budget of ${bytes(fleet.budget)} a day (red)`;
+  const share = cost.per.endsWith("day") ? `, ${Math.round((100 * cost.bytes) / fleet.budget)} % of ` : "; ";
+  byId("cost").textContent = `${bytes(cost.bytes)} ${cost.per}` + (fleet.budget ? share + budget : "; no budget is set");
   byId("counted").textContent = "MQTT messages in both directions, without TCP/IP. Before " +
     `${moment(fleet.counted_from)} (pale), computed from the updates in the journal.`;
 };

@@ -5,11 +5,12 @@ const FIGURES = () => {
   const lost = (row) => row[FIELD.last_seen] === null || row[FIELD.faults].some(([kind]) => kind === "silent");
   const heard = members.filter((row) => !lost(row)).length;
   const look = members.filter((row) => row[FIELD.faults].length).length;
+  const cost = costOfDevice();
   const figures = [
-    [fleet.error ? decibels(fleet.error[0]) : "–", fleet.error ? `error, usually ${decibels(fleet.error[1])}` : "error"],
+    [fleet.error ? errorOf(fleet.error[0]) : "–", fleet.error ? `error, usually ${errorOf(fleet.error[1])}` : "error"],
     [`${whole(heard)} of ${whole(members.length)}`, "devices heard"],
     [whole(look), "to be looked at"],
-    [bytes(dailyCost()), "for a device and day"],
+    [bytes(cost.bytes), cost.per],
     [whole(latest(24)[0]), "contacts in the last 24 h"],
   ];
   if (fleet.validation) {
@@ -24,7 +25,7 @@ const render = () => {
   document.title = `${fleet.verdict[0] === "well" ? "" : "! "}${fleet.fleet}: paofed`;
   byId("fleet").textContent = fleet.fleet;
   const served = fleet.begun === null ? "nobody serves it" : `served for ${duration(fleet.now - fleet.begun)}`;
-  byId("about").textContent = `${fleet.algorithm}, tick ${whole(fleet.tick)} of ${fleet.tick_seconds} s, ${served}`;
+  byId("about").textContent = `${fleet.algorithm}, tick ${whole(fleet.tick)} of ${fleet.tick_seconds} s, ${served}; ${fleet.bounds}`;
   byId("verdict").className = fleet.verdict[0];
   byId("words").textContent = clean(fleet.verdict[1]);
   const lines = fleet.verdict[2].slice(0, 6).map((text) => node("li", node("bdi", clean(text), { className: "clip" })));

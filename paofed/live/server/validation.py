@@ -1,0 +1,73 @@
+"""How wrong the server's model is on a file of samples, and whether somebody should know.
+
+Devices report the errors of their own models, against what they measure themselves. A file of
+samples that somebody trusts tells what they cannot: that the server's model is ruined, or that most
+devices are wrong together. It is a problem when the error is above the limit in the fleet's
+settings, or has become worse than it usually is, by the rule of paofed.live.protocol.trend.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.trend import NEVER, Trend
+
+
+class Validated(NamedTuple):
+    """How a fleet's model fares on a file of samples."""
+
+    error: float  # root mean square, as measured
+    samples: int  # samples for which all earlier values are known
+    # The share inside the interval of the server's predictions; None: there is no interval.
+    held: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """What was found last, and what somebody should know of it."""
+
+    error: float  # root mean squared, as measured
+    target: str
+    # In dB of the target's scale squared; None where the model sees a logarithm.
+    decibels: float | None
+    samples: int
+    held: float | None
+    problem: str = ""
+
+
+def validation_of(found: Validated, manifest: Manifest, problem: str = "") -> Validation:
+    """Return what was found, with its unit."""
+    scale = manifest.error_scale
+    decibels = None if scale is None else _decibels(found.error / scale)
+    return Validation(
+        **found._asdict(), target=manifest.target.name, decibels=decibels, problem=problem
+    )
+
+
+class Validating:
+    """Follows the error on the file while a server runs."""
+
+    def __init__(self, manifest: Manifest, limit: float = 0.0) -> None:
+        """`limit` is the greatest error that is right, in the target's unit; 0: there is none."""
+        self._manifest, self._limit = manifest, limit
+        self._trend = Trend()
+
+    def follow(self, found: Validated, now: float) -> Validation:
+        """Take what was found now, in seconds since 1970."""
+        self._trend.follow(int(now), _decibels(found.error))
+        return validation_of(found, self._manifest, self._problem(found.error))
+
+    def _problem(self, error: float) -> str:
+        target = self._manifest.target.name
+        words = f"the model is wrong by {error:.4g} {target} on the validation file"
+        if self._limit and error > self._limit:
+            return f"{words}, above the limit of {self._limit:g}"
+        if self._trend.worse_since != NEVER:
+            return f"{words}, usually by {10 ** (self._trend.usual / 20):.4g}"
+        return ""
+
+
+def _decibels(size: float) -> float:
+    return 20 * float(np.log10(max(size, 1e-300)))
