@@ -17,6 +17,7 @@ from paofed.report.compare.page import in_short
 from paofed.report.compare.published import published
 from paofed.report.compare.search import BUDGETS
 from paofed.report.compare.settings import USUAL
+from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import size
 
@@ -183,7 +184,7 @@ def test_the_reproduction_s_page_shows_the_same() -> None:
     text = "".join(in_short(FOUND, {}))
     assert html.escape(summary(FOUND)) in text
     for line in digest(FOUND):
-        assert f"<code>{html.escape(line.best.word)}</code>" in text
+        assert code(line.best.word) in text
 
 
 def test_the_command_and_the_version_that_made_it() -> None:

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import re
@@ -193,3 +194,14 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)  # noqa: S603, S607
     assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_a_letter_that_the_terminal_lacks_does_not_end_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert main(["algorithms"]) == 0
+    sys.stdout.write("1.00 \N{PLUS-MINUS SIGN} 0.10\n")
+    sys.stdout.flush()
+    assert raw.getvalue().endswith(b"1.00 ? 0.10\n")

@@ -93,8 +93,11 @@ def test_it_prints_the_settings_and_the_verdicts(left: Left) -> None:
 def test_what_it_prints_of_a_claim_is_what_it_writes(left: Left) -> None:
     for claim in read_csv(left.folder / "claims.csv"):
         (line,) = (x for x in left.printed.splitlines() if x.split()[:1] == [claim["claim"]])
-        low, high = (float(claim[column]) for column in ("low", "high"))
-        assert line.split()[1:4] == [f"{float(claim['mean']):.2f}", f"[{low:.2f},", f"{high:.2f}]"]
+        mean, low, high = (float(claim[column]) for column in ("mean", "low", "high"))
+        if claim["claim"].startswith("tenfold"):  # traffic is told as so many times less
+            mean, low, high = (10 ** (end / 10) for end in (mean, low, high))
+            assert "  times less  " in line
+        assert line.split()[1:4] == [f"{mean:.2f}", f"[{low:.2f},", f"{high:.2f}]"]
 
 
 def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
