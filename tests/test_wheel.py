@@ -69,9 +69,11 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
     licences = {f"{NAME}.dist-info/licenses/{name}" for name in about.get_all("License-File", [])}
     assert len(licences) == 2  # the code's, and that of the sample of readings
     assert licences <= beside
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", about.get_payload())
-    links = re.findall(r"[^!]\[[^\]]*\]\(([^)#][^)]*)\)", about.get_payload())
-    assert "# paofed" in about.get_payload()
+    readme = about.get_payload()
+    assert isinstance(readme, str)
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", readme)
+    links = re.findall(r"[^!]\[[^\]]*\]\(([^)#][^)]*)\)", readme)
+    assert "# paofed" in readme
     assert [address for address in (*pictures, *links) if not address.startswith("https://")] == []
 
     with tarfile.open(sources) as tar:
