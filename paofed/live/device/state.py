@@ -44,6 +44,7 @@ STATE = Contents(
         "n": "numbers that are looked back at",
     },
     may_be_none="UmP",
+    format=2,  # 1 had no `news`
 )
 
 
