@@ -25,12 +25,12 @@ def site(tmp_path: Path) -> GatewaySite:
 
 def test_every_source_is_a_device_that_learns_and_is_confirmed(site: GatewaySite) -> None:
     with site.served() as server, site.gateway() as gateway:
+        lives = gateway.lives.values()
         for number in range(8):
             for source in ("s1", "s2"):
                 site.publish(source, reading(number))
             gateway.turn()
             # What is learned before a device has the fleet's model is no news.
-            lives = list(gateway.lives.values())
             turn_until(gateway, lambda: all(life.device.edge.joined for life in lives))
         turn_until(gateway, lambda: all(life.device.confirmed for life in lives))
         assert [life.device.device for life in lives] == [1, 2]
