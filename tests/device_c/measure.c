@@ -98,6 +98,7 @@ static void contacts(void)
 {
     now += paofed_fleet.tick_ms;
     device.unanswered = 0u; /* nobody answers here, and a device that is lost says less */
+    device.kept.joined = (uint8_t)PAOFED_NEWS; /* and so does one that has learned nothing */
     (void)paofed_contact(&device);
 }
 

@@ -26,7 +26,7 @@ from tests.test_docs import DOCUMENTS, section
 
 KEPT = sorted(path.name for path in FOLDER.iterdir() if path != EXPECTED)
 EXPECTATIONS: dict[str, Any] = json.loads(EXPECTED.read_text())
-NPZ = [name for name in KEPT if name.endswith(".npz")]
+NPZ = [name for name in FILES if name.endswith(".npz")]
 
 
 def require_same(found: Any, expected: Any, place: str, *, computed: bool = False) -> None:
@@ -125,6 +125,7 @@ def newer_key(path: Path, content: bytes) -> None:
 
 NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
     **dict.fromkeys(NPZ, (newer_archive, r"of format 2, this paofed knows 1: upgrade paofed$")),
+    "state-2.npz": (newer_archive, r"of format 3, this paofed knows 2: upgrade paofed$"),
     "model-1.json": (newer_json("format"), r"it has format 2, this paofed knows 1: upgrade paofed"),
     "sources-1.json": (
         newer_json("format"),
@@ -157,7 +158,7 @@ def test_a_file_of_a_format_to_come_is_refused_in_one_line(name: str, tmp_path: 
 
 
 def test_every_file_that_is_kept_has_a_newer_one() -> None:
-    assert {*NEWER, "manifest-2.json", "fleet-7-tokens-1.tar.gz"} == set(KEPT)
+    assert {*NEWER, "manifest-2.json", "state-1.npz", "fleet-7-tokens-1.tar.gz"} == set(KEPT)
 
 
 def test_a_number_that_no_format_has_is_refused(tmp_path: Path) -> None:
@@ -180,13 +181,13 @@ def test_the_command_line_says_so_too(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_device_puts_a_newer_state_aside_and_joins_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    state = tmp_path / "state-1.npz"
+    state = tmp_path / "state-2.npz"
     content = (FOLDER / state.name).read_bytes()
     newer_archive(state, content)
     newer = state.read_bytes()
     assert taken_up(state, 1, 1.0, 5) is None
-    assert "a device's state of format 2, this paofed knows 1; it is now" in caplog.text
-    assert (tmp_path / "state-1.npz.aside").read_bytes() == newer
+    assert "a device's state of format 3, this paofed knows 2; it is now" in caplog.text
+    assert (tmp_path / "state-2.npz.aside").read_bytes() == newer
     state.write_bytes(content)
     assert taken_up(state, 1, 1.0, 5) is not None
 

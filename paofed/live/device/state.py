@@ -46,6 +46,7 @@ STATE = Contents(
         "n": "numbers that are looked back at",
     },
     may_be_none="UmP",
+    format=2,  # 1 had no `news`
 )
 
 _OWN = {"merged", "joined", "stamped"}  # names of arrays that no other archive of paofed has

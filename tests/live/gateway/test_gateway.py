@@ -28,11 +28,13 @@ def site(tmp_path: Path) -> GatewaySite:
 
 def test_every_source_is_a_device_that_learns_and_is_confirmed(site: GatewaySite) -> None:
     with site.served() as server, site.gateway() as gateway:
+        lives = gateway.lives.values()
         for number in range(8):
             for source in ("s1", "s2"):
                 site.publish(source, reading(number))
             gateway.turn()
-        lives = list(gateway.lives.values())
+            # What is learned before a device has the fleet's model is no news.
+            turn_until(gateway, lambda: all(life.device.edge.joined for life in lives))
         turn_until(gateway, lambda: all(life.device.confirmed for life in lives))
         assert [life.device.device for life in lives] == [1, 2]
         assert [life.source.samples for life in lives] == [8, 8]
@@ -104,9 +106,10 @@ def test_a_place_that_was_taken_away_is_given_to_nobody(site: GatewaySite) -> No
 
 def test_a_restart_goes_on_with_models_and_unconfirmed_updates(site: GatewaySite) -> None:
     with site.served(), site.gateway() as gateway:
-        for number in range(5):
-            site.publish("s1", reading(number))
-        turn_until(gateway, lambda: gateway.lives and gateway.lives["s1"].device.confirmed)
+        turn_until(
+            gateway,
+            saying(site, "s1", lambda: gateway.lives and gateway.lives["s1"].device.confirmed),
+        )
         begin(site, gateway)
         model = gateway.lives["s1"].device.edge.w.copy()
     with site.gateway() as gateway:  # the server is away, and was not needed
