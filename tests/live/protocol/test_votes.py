@@ -10,9 +10,8 @@ import pytest
 from paofed.core.arrays import FloatArray
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.scaling import Scaling
 from tests.effort import effort
+from tests.live.broken import manifest
 
 DEVICES = 12
 TICKS = effort(everyday=60, thorough=300)
@@ -26,26 +25,7 @@ class Fleet:
         self.labelled = labelled  # how many devices have targets
         self.raised = 0.0  # by how much the world has changed
         self.random = np.random.default_rng(5)
-        self.manifest = Manifest(
-            algorithm="pao-fed-u1",
-            features=200,
-            shared=4,
-            kernel_width=1.0,
-            seed=0,
-            step_size=0.4,
-            max_age=10,
-            tick_seconds=1.0,
-            start=1.0,
-            epoch=0,
-            inputs=(
-                Scaling(name="temperature", offset=20.0, scale=10.0).limited(),
-                Scaling(name="hour", offset=12.0, scale=6.0).limited(),
-            ),
-            target=Scaling(name="load", offset=300.0, scale=100.0).limited(),
-            clip=USUAL_CLIP,
-            bound=USUAL_BOUND,
-            aside=True,
-        )
+        self.manifest = manifest()
         self.server = Coordinator(self.manifest)
         self.edges = [Edge(self.manifest, k) for k in range(DEVICES)]
         for k in range(DEVICES):
