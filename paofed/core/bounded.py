@@ -44,14 +44,14 @@ MOST = 6.0
 # a row set it aside, and a few ordinary ones take it back. Between the two scores nothing changes.
 ASIDE, BACK = 10.0, 5.0
 # A client that is set aside counts as at most its allowance away from the model, LEAST to OUTSIDE
-# scales. At LEAST a broken client does no more than an ordinary one, at OUTSIDE a lonely client
-# teaches nearly as fast as without bounds.
+# scales. At LEAST a broken client does less than an ordinary one. At OUTSIDE a lonely one teaches,
+# and noise in the place of a model still costs a fleet of six less than a tenth of its error.
 LEAST = 0.1
 # The allowance grows while the others pull back by less than DOUBT scales on average, and shrinks
 # otherwise. In a fleet of 12, the others pull back by 0.1 a client that has 1 scale and is wrong.
 DOUBT = 0.1
 # By which share of what is pulled beyond DOUBT a message changes the allowance: from LEAST to
-# OUTSIDE in 150 messages that nobody opposes. The others answer within one sweep over the model (50
+# OUTSIDE in 270 messages that nobody opposes. The others answer within one sweep over the model (50
 # messages), and a larger share would go too far before that.
 PACE = 0.125
 # Where the others pull is a running mean on each coordinate, in which a message weighs so much.

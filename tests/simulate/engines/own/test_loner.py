@@ -10,20 +10,20 @@ from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.results.result import Outcome
 from paofed.world.trace import Trace
 
-CLIENTS, FEATURES, TICKS = 12, 40, 1600
+CLIENTS, FEATURES, TICKS = 12, 40, 2000
 COMMON, LONELY, LONER = 0.0, -2.0, CLIENTS - 1  # in units of the kernel's width
 BOUNDED, PAPER = "pao-fed-u1:clip=6,bound=6,exchange=live", "pao-fed-u1:exchange=live"
 
 
 @cache
-def trace(place: float, factor: float, ticks: int) -> Trace:
-    """Eleven clients at one place; the last one at `place`, with a target times `factor`."""
+def trace(place: float, wrong: float, ticks: int) -> Trace:
+    """Eleven clients at one place; the last one at `place`, with a target that is `wrong` off."""
     rng = np.random.default_rng(5)
     at = np.full(CLIENTS, COMMON)
     at[LONER] = place
     x = at[:, None] + 0.3 * rng.normal(size=(ticks, CLIENTS, 1))
     y = _truth(x) + 0.1 * rng.normal(size=(ticks, CLIENTS))
-    y[:, LONER] *= factor
+    y[:, LONER] += wrong
     everybody = np.ones((ticks, CLIENTS), dtype=bool)
     tests = LONELY + 0.3 * rng.normal(size=(200, 1)) if place == LONELY else x[0]
     return Trace(
@@ -41,7 +41,7 @@ def trace(place: float, factor: float, ticks: int) -> Trace:
 
 
 def _truth(x: FloatArray) -> FloatArray:
-    y: FloatArray = 1.0 + 0.3 * x[..., 0]
+    y: FloatArray = 0.3 * x[..., 0]
     return y
 
 
@@ -51,22 +51,22 @@ def late(outcome: Outcome) -> float:
 
 
 def test_the_place_of_a_lonely_client_is_learned_nearly_as_without_bounds() -> None:
-    fast, world = engine_of("fast"), trace(LONELY, 1.0, TICKS)
+    fast, world = engine_of("fast"), trace(LONELY, 0.0, TICKS)
     bounded, paper = fast.replay(world, BOUNDED), fast.replay(world, PAPER)
-    assert late(bounded) < 1.2 * late(paper)
+    assert late(bounded) < 2 * late(paper)  # 12 times, if clients aside taught nothing
 
 
-@pytest.mark.parametrize("factor", [0.0, 3.0])
-def test_a_broken_client_among_the_others_teaches_nothing(factor: float) -> None:
+@pytest.mark.parametrize("wrong", [0.6, 3.0])
+def test_a_broken_client_among_the_others_teaches_nothing(wrong: float) -> None:
     fast = engine_of("fast")
-    healthy, broken = (fast.replay(trace(COMMON, f, TICKS), BOUNDED) for f in (1.0, factor))
-    paper = fast.replay(trace(COMMON, factor, TICKS), PAPER)
-    assert late(broken) < 1.25 * late(healthy)
+    healthy, broken = (fast.replay(trace(COMMON, f, TICKS), BOUNDED) for f in (0.0, wrong))
+    paper = fast.replay(trace(COMMON, wrong, TICKS), PAPER)
+    assert late(broken) < 1.1 * late(healthy)
     assert late(paper) > 4 * late(healthy)
 
 
-@pytest.mark.parametrize(("place", "factor"), [(LONELY, 1.0), (COMMON, 3.0)])
-def test_both_engines_agree(place: float, factor: float) -> None:
-    world = trace(place, factor, 200)
+@pytest.mark.parametrize(("place", "wrong"), [(LONELY, 0.0), (COMMON, 3.0)])
+def test_both_engines_agree(place: float, wrong: float) -> None:
+    world = trace(place, wrong, 200)
     one, other = engine_of("fast").replay(world, BOUNDED), reference.replay(world, BOUNDED)
     np.testing.assert_allclose(one.server_model, other.server_model, rtol=0, atol=1e-9)
