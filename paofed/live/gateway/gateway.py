@@ -203,6 +203,8 @@ class Gateway:
                 self.passed_over[why] += 1
                 continue
             if name not in self._hearings:
+                known_yet = self.sources.known
+                self._hearings = {n: h for n, h in self._hearings.items() if n in known_yet}
                 self._hearings[name] = Hearing(self.settings.rule)
                 for known in self._common_told.values():
                     yield from self._take_in(name, known)
@@ -317,7 +319,9 @@ class Gateway:
         """Name the sources of whose messages nothing comes, each with the reason."""
         told = []
         for name, hearing in self._hearings.items():
-            source = self.sources.known[name]
+            source = self.sources.known.get(name)
+            if source is None:  # it was forgotten in favour of a new one
+                continue
             in_vain = name not in self.lives and not source.waits and source.messages >= _IN_VAIN
             source.why = hearing.why_nothing() if in_vain else ""
             if in_vain:

@@ -13,10 +13,11 @@ up.
 """
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-_MOST = 1000  # the most readings of one name that are held
+_MOST = 256  # the most readings of one name that are held
 
 
 class Rule(NamedTuple):
@@ -110,10 +111,10 @@ def _match(state: HeldReadings, target: Held, newest: float, rule: Rule) -> Matc
     over = target.at <= newest - rule.window
     found = {}
     for name in rule.inputs:
-        near = [one for one in state.held.get(name, ()) if _apart(one, target) < rule.window]
-        if not near:
+        nearest = _nearest(state.held.get(name, ()), target.at)
+        if nearest is None or _apart(nearest, target) >= rule.window:
             return None if over else {}
-        found[name] = min(near, key=lambda one: _apart(one, target))
+        found[name] = nearest
         used = abs(state.used.get(name, -math.inf) - target.at)
         if rule.timed and used < _apart(found[name], target):
             return None  # its inputs are in another sample
@@ -123,9 +124,16 @@ def _match(state: HeldReadings, target: Held, newest: float, rule: Rule) -> Matc
         return {}
     last = max(found.values(), key=_time)
     targets = state.held[rule.target]
-    if any(_apart(other, last) < _apart(target, last) for other in targets):
+    rival = _nearest(targets, last.at)
+    if rival is not None and _apart(rival, last) < _apart(target, last):
         return None
     return found if over or targets[-1].at >= last.at else {}
+
+
+def _nearest(known: Sequence[Held], at: float) -> Held | None:
+    """Return the reading that is nearest to a time, of two the older; `known` is in order."""
+    place = bisect_left(known, at, key=_time)
+    return min(known[max(place - 1, 0) : place + 1], key=lambda one: abs(one.at - at), default=None)
 
 
 def _apart(one: Held, other: Held) -> float:

@@ -61,8 +61,10 @@ class Sources:
         if source is None:
             if not is_name(name):
                 return None, "from a source whose name is no name"
-            if self._others >= MOST_OTHERS and not (self._free and self.admits(name)):
-                return None, "from more sources than are remembered"
+            if self._others >= MOST_OTHERS:
+                if not (self._free and self.admits(name)):
+                    return None, "from more sources than are remembered"
+                self._forget_one()
             source = self.known[name] = TelemetrySource(first=now)
             self._others += 1
         source.last = now
@@ -72,10 +74,19 @@ class Sources:
             return None, "from sources that do not take part"
         return source, ""
 
+    def _forget_one(self) -> None:
+        """Forget the source without a place that was not heard for longest."""
+        others = (name for name, source in self.known.items() if source.device is None)
+        name = min(others, key=lambda name: self.known[name].last)
+        del self.known[name]
+        self._others -= 1
+
     def give_place(self, name: str) -> bool:
         """Give a place to a source that has told all inputs; return whether it has one."""
         if name in self._taking_part:
             return True
+        if name not in self.known:  # it was forgotten since it told its inputs
+            return False
         source = self.known[name]
         source.waits = not self._free
         if source.waits:

@@ -17,6 +17,7 @@ PRESETS = {
 LONGEST = 65_536  # the most bytes of a message
 # A number above this is a time in milliseconds: in seconds, it would be the year 5138.
 _MILLISECONDS = 1e11
+_END = 253_402_300_800.0 - 86_400.0  # the last day of the year 9999, in any zone
 Path = tuple[str, ...]  # keys from the outside to the inside; an empty path is the payload itself
 
 
@@ -157,15 +158,18 @@ def _number(value: Any) -> tuple[float | None, str]:
 
 
 def _time(value: Any) -> float | None:
-    """Return seconds since 1970 of seconds, milliseconds, or an ISO 8601 date and time."""
+    """Return seconds since 1970 of seconds, milliseconds, or an ISO 8601 date and time.
+
+    Times before 1970 and after the year 9999 are none that a calendar could tell.
+    """
     try:
-        if isinstance(value, str):
-            return datetime.fromisoformat(value).timestamp()
+        seconds = (
+            datetime.fromisoformat(value).timestamp()
+            if isinstance(value, str)
+            else _number(None if isinstance(value, bool) else value)[0]
+        )
     except (ValueError, OverflowError, OSError):
         return None
-    if isinstance(value, bool):
-        return None
-    number, _ = _number(value)
-    if number is None:
-        return None
-    return number / 1000 if number > _MILLISECONDS else number
+    if seconds is not None and seconds > _MILLISECONDS:
+        seconds /= 1000
+    return seconds if seconds is not None and 0 <= seconds < _END else None

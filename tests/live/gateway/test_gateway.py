@@ -398,3 +398,27 @@ def test_places_that_are_taken_are_not_given_again() -> None:
         sources.see(name, 0.0)
     assert [sources.give_place(name) for name in ("c", "d", "e")] == [True, True, False]
     assert [sources.known[name].device for name in "abcde"] == [2, 7, 1, 3, None]
+
+
+def test_names_that_tell_nothing_are_forgotten_in_favour_of_new_ones() -> None:
+    """Also while there are places left, and everybody is admitted."""
+    sources = Sources((1, 2), ("*",))
+    for number in range(3 * MOST_OTHERS):
+        sources.see(f"x{number}", float(number))
+    assert len(sources.known) == MOST_OTHERS
+    assert sources.see("real", 1e9)[0] is not None
+    assert sources.give_place("real")
+    assert not sources.give_place("x0")
+    assert len(sources.known) == MOST_OTHERS
+
+
+def test_what_is_heard_of_sources_that_were_forgotten_is_forgotten(
+    site: GatewaySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paofed.live.gateway.sources.MOST_OTHERS", 10)
+    with site.gateway() as gateway:
+        for number in range(50):
+            site.publish(f"s{number}", b'{"a": 1.0}')
+        turn_until(gateway, lambda: "s49" in gateway.sources.known)
+        assert len(gateway._hearings) <= 11
+        gateway._tell()  # also of those that are forgotten, and still heard of

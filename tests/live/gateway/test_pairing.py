@@ -218,3 +218,11 @@ def test_by_their_times_no_reading_that_came_is_nearer_to_a_target(messages: lis
             assert not used & values
             used |= values
             before = {**before, **{name: when[paired.inputs[name]] for name in paired.inputs}}
+
+
+def test_a_source_that_never_makes_a_sample_holds_little() -> None:
+    """One input never comes: however much is told, a bounded part of it is kept."""
+    readings: HeldReadings = HeldReadings()
+    for n in range(600):
+        readings = take(readings, {"a": 1.0, "y": 2.0}, 0.01 * n, TIMED).readings
+    assert max(map(len, readings.held.values())) == 256

@@ -125,7 +125,9 @@ def test_a_time_without_a_zone_is_local() -> None:
     assert read(b'{"t": 1, "Time": "2018-03-02T18:25:03"}', time="Time").at == local
 
 
-@pytest.mark.parametrize("written", ["null", "true", '"noon"', "1e999"])
+@pytest.mark.parametrize(
+    "written", ["null", "true", '"noon"', "1e999", "-1e11", "-1", "1e17", '"0001-01-01T00:00:00Z"']
+)
 def test_a_time_that_cannot_be_read_is_told(written: str) -> None:
     found = read(b'{"t": 1, "seen": %s}' % written.encode(), time="seen")
     assert found == Telling({}, None, ["without a time that can be read"])
