@@ -20,7 +20,7 @@ from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.errors import InputError
 from paofed.live.gateway.examples import example
 from paofed.live.gateway.settings import GatewaySettings
-from paofed.live.gateway.sources import Sources, load
+from paofed.live.gateway.sources import UNTOLD, Sources, load
 from paofed.live.gateway.telemetry import PRESETS
 from paofed.words import counted, natural, table
 
@@ -100,7 +100,7 @@ def _list(settings: GatewaySettings, *, as_json: bool) -> int:
     if rows:
         print(table(header, rows, left=(0, 2, 6)))
     for name in names:
-        if known[name].why:
+        if known[name].why and sources.standing(name) == UNTOLD:
             print(f"nothing comes of {name}: {known[name].why}")
     print(f"passed over: {in_words(Counter(passed_over))}")
     return 0

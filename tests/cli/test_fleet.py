@@ -608,6 +608,7 @@ def test_trust_and_its_end(folder: Path, capsys: Capsys) -> None:
     assert done(capsys, "trust", folder) == "trusted: nobody\n"
     assert done(capsys, "trust", folder, "south", "north") == "trusted: north, south\n"
     assert done(capsys, "trust", folder, "north", "--off") == "trusted: south\n"
+    assert [line.split()[-1] for line in said_by_status(capsys, folder)[-2:]] == ["0", "trusted"]
     answer = json.loads(done(capsys, "trust", folder, "--json"))
     assert answer == {"trusted": ["south"], "text": "trusted: south"}
 

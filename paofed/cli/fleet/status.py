@@ -181,6 +181,7 @@ def _standing(device: DeviceStatus) -> str:
     standing = [] if device.standing == "member" else [device.standing]
     standing += [fault.kind for fault in device.faults]
     standing += ["reads only, no targets"] if device.reads_only else []
+    standing += ["trusted"] if device.trusted else []
     return ", ".join(dict.fromkeys(standing))
 
 

@@ -20,7 +20,8 @@ class Hearing:
         self._readings = HeldReadings()
         self._second, self._in_second = -math.inf, 0
         self._told: set[str] = set()  # names of which a number was read
-        self._bad = ""  # why the last value that could not be taken was none
+        self._bad: dict[str, str] = {}  # by name, why its last value could not be taken
+        self._useless = ""  # why the last message was of no use at all
 
     def may_speak(self, now: float, most: int) -> bool:
         """Whether a message is within the limit of messages in a second."""
@@ -31,7 +32,11 @@ class Hearing:
 
     def passed_over(self, why: str) -> None:
         """Note why something that the source told is of no use."""
-        self._bad = why
+        name = why.partition(" is ")[0]
+        if name in (*self._rule.inputs, self._rule.target):
+            self._bad[name] = why
+        else:
+            self._useless = why
 
     def taken(self, values: Mapping[str, float], at: float) -> Taken:
         """Return what these readings allow to predict or learn from."""
@@ -43,8 +48,11 @@ class Hearing:
     def why_nothing(self) -> str:
         """Say what is missing for a sample, or a prediction."""
         missing = [n for n in (*self._rule.inputs, self._rule.target) if n not in self._told]
-        never = f"{listed(missing)} never came" if missing else "its readings lie too far apart"
-        return "; ".join(filter(None, (self._bad, never)))
+        never = [name for name in missing if name not in self._bad]
+        found = [self._bad[name] for name in missing if name in self._bad]
+        found += [f"{listed(never)} never came"] if never else []
+        found += [self._useless] if self._useless else []
+        return "; ".join(found) or "its readings lie too far apart"
 
 
 class Life:

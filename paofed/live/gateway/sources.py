@@ -20,6 +20,7 @@ from paofed.live.network.credential import Credential
 FILE = "sources.json"
 FORMAT = 1
 LONGEST_NAME = 64
+UNTOLD = "has not told all inputs"  # how a source stands that gave nothing to predict from
 MOST_OTHERS = 1000  # how many sources without a place are remembered
 _DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin in another folder"
 
@@ -106,7 +107,7 @@ class Sources:
         if not self.admits(name):
             return "not admitted"
         if source.device is None:
-            return "waits for a place" if source.waits else "has not told all inputs"
+            return "waits for a place" if source.waits else UNTOLD
         return "takes part" if source.device in self._places else "its place was taken away"
 
 

@@ -94,7 +94,8 @@ class TelemetryShape(NamedTuple):
         try:
             content: Any = _plain(payload) if plain else json.loads(payload)
         except (ValueError, RecursionError):  # text in another encoding is a ValueError as well
-            return Telling({}, None, ["not a number" if plain else "not JSON"])
+            bad = [f"{name} is not a number" for name in self.paths]
+            return Telling({}, None, bad if plain else ["not JSON"])
         at = _time(_at(content, self.time)) if self.time else None
         if self.time and at is None:
             return Telling({}, None, ["without a time that can be read"])

@@ -336,7 +336,7 @@ def test_a_source_has_no_place_before_it_told_all_inputs_and_is_named(site: Gate
         gateway._tell()
         named = [line for line in site.said if "nothing comes of" in line]
         (line,) = named
-        assert line.endswith(": s-null (a never came), s-text (a is not a number; a never came)")
+        assert line.endswith(": s-null (a never came), s-text (a is not a number)")
     saved = json.loads((site.folder / "state" / FILE).read_text())["sources"]
     assert (saved["s-null"]["device"], saved["s-null"]["why"]) == (None, "a never came")
     assert saved["s0"]["why"] == ""

@@ -53,7 +53,7 @@ def test_messages_of_homie_5() -> None:
         ("super-car", {"v": -3.0}, []),
         ("bike", {"t": 12.5}, []),
         ("bike", {"v": 1.0}, []),
-        ("boat", {}, ["not a number"]),
+        ("boat", {}, ["v is not a number"]),
         ("boat", {}, ["t is not finite"]),
     ]
 
@@ -63,7 +63,7 @@ def test_messages_of_home_assistant() -> None:
     assert heard == [
         ("kitchen", {"t": 21.5}, []),
         ("kitchen", {"h": 44.0}, []),
-        ("living_room", {}, ["not a number"]),
+        ("living_room", {}, ["t is not a number"]),
     ]
 
 
@@ -144,7 +144,7 @@ def test_paths_go_through_objects_and_lists() -> None:
 @pytest.mark.parametrize("payload", [b"1_000", b"", b"ON", b"0x10", b"\xff"])
 def test_plain_payloads_that_are_no_numbers(payload: bytes) -> None:
     shape = TelemetryShape(Pattern.of("x/{source}/t"), {"t": ()})
-    assert shape.read(payload) == Telling({}, None, ["not a number"])
+    assert shape.read(payload) == Telling({}, None, ["t is not a number"])
 
 
 def test_a_pattern_knows_its_source() -> None:
