@@ -46,7 +46,7 @@ def test_the_command_prints_what_was_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [Asked(0, 0, None, OUTCOME), Asked(8, 100, OUTCOME, OUTCOME)]
-    monkeypatch.setattr("paofed.cli.bench.predict.measure_asking", lambda *_, **__: rows)
+    monkeypatch.setattr("paofed.bench.asking.measure_asking", lambda *_, **__: rows)
     assert main(["bench", "predict"]) == 0
     _, alone, asked = capsys.readouterr().out.splitlines()
     assert alone.split() == ["0", "0", *["-"] * 4, "2", "2.0", "3.0", "0"]

@@ -70,7 +70,7 @@ def test_the_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         asked.append(options)
         return found
 
-    monkeypatch.setattr("paofed.cli.bench.load.measure", measured)
+    monkeypatch.setattr("paofed.bench.load.measure", measured)
     words = ["bench", "load", "--devices", "7", "--seconds", "2", "--rate", "9", "--soak", "10"]
     assert main(words) == 0
     assert asked == [{"devices": 7, "seconds": 2.0, "rate": 9.0, "soak": 10}]

@@ -10,7 +10,6 @@ from paofed import run
 from paofed.bench import tables
 from paofed.bench.tables import Compared, Score, compared
 from paofed.cli import main
-from paofed.cli.bench import tables as command
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.scenario import Scenario
@@ -119,7 +118,7 @@ def test_an_interrupt_keeps_finished_tables(
             return one
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "compared", compared)
+    monkeypatch.setattr(tables, "compared", compared)
     out = tmp_path / "tables.csv"
     words = ["bench", "tables", str(toml), str(toml), "--out", str(out)]
     assert main(words) == 130

@@ -145,7 +145,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
         for security in ("none", "certificate")
         for stay in (True, False)
     ]
-    monkeypatch.setattr("paofed.cli.bench.wire.exchanges", lambda _: found)
+    monkeypatch.setattr("paofed.bench.wire.exchanges", lambda _: found)
     assert main(["bench", "wire"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[1].split()) == "4 of 200 plain, stays 46 18 156 220 88%"

@@ -133,7 +133,7 @@ def test_an_interrupt_tells_what_is_known(
     def stopped(*_: object, **__: object) -> None:
         raise RaceInterrupted(found)
 
-    monkeypatch.setattr(choosing, "race", stopped)
+    monkeypatch.setattr("paofed.racing.race.race", stopped)
     assert main(["run", small, "--algorithm", "pao-fed-u1:shared=auto"]) == 130
     err = capsys.readouterr().err
     assert err.endswith("paofed run: interrupted\n")

@@ -204,4 +204,4 @@ def test_a_letter_that_the_terminal_lacks_does_not_end_the_work(
     assert main(["algorithms"]) == 0
     sys.stdout.write("1.00 \N{PLUS-MINUS SIGN} 0.10\n")
     sys.stdout.flush()
-    assert raw.getvalue().endswith(b"1.00 ? 0.10\n")
+    assert raw.getvalue().endswith(b"1.00 \\xb1 0.10\n")

@@ -296,7 +296,7 @@ def test_bench_prints_ratios(
         speed.Timing("fast, 1 thread", 80.0, ""),
         speed.Timing("inner loop in C, 1 thread", 40.0, ""),
     ]
-    monkeypatch.setattr("paofed.cli.bench.engines.side_by_side", lambda _: timings)
+    monkeypatch.setattr("paofed.bench.speed.side_by_side", lambda _: timings)
     beside = [own.SideBySide("learner", 200.0, 2.5, 1.5, 6.0, 0.5)]
     monkeypatch.setattr("paofed.cli.bench.engines.beside", lambda _: beside)
     sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]

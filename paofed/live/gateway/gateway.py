@@ -44,7 +44,7 @@ class Arrival(NamedTuple):
     at: float  # by the steady clock
 
 
-class Told(NamedTuple):
+class DatedValues(NamedTuple):
     """The values of a message, and when they were measured."""
 
     values: Mapping[str, float]
@@ -52,7 +52,7 @@ class Told(NamedTuple):
     since_1970: float  # to be added to `at` for seconds since 1970
 
 
-class Newcomer(NamedTuple):
+class NewSource(NamedTuple):
     """A source without a place, and the first readings of all inputs that it has told."""
 
     name: str
@@ -83,7 +83,7 @@ class Gateway:
         self._hearings: dict[str, Hearing] = {}  # of all sources that are admitted
         # What is told to all sources at once: who is heard, and the newest that was told.
         self._common = Hearing(settings.rule)
-        self._common_told: dict[Pattern, Told] = {}
+        self._common_told: dict[Pattern, DatedValues] = {}
         self._to_save: deque[Life] = deque()
         self._log, self._wall, self._steady = log, wall, steady
         self._inbox: queue.Queue[Arrival] = queue.Queue(_MOST)
@@ -184,7 +184,7 @@ class Gateway:
             self.passed_over["dropped, since too many came at once"] += dropped
         return found
 
-    def _take(self, arrival: Arrival) -> Iterator[Newcomer]:
+    def _take(self, arrival: Arrival) -> Iterator[NewSource]:
         """Process one message; yield sources that have now told all inputs and have no place."""
         for shape in self.settings.shapes:
             name = shape.pattern.source(arrival.topic)
@@ -212,7 +212,7 @@ class Gateway:
             if told is not None:
                 yield from self._take_in(name, told)
 
-    def _let_in(self, newcomers: list[Newcomer]) -> None:
+    def _let_in(self, newcomers: list[NewSource]) -> None:
         """Let new sources take part; their places are on disk before anything else happens."""
         placed = [found for found in newcomers if self.sources.give_place(found.name)]
         if len(placed) < len(newcomers):
@@ -227,7 +227,9 @@ class Gateway:
                 self._begin(name, source)
             self._paired(name, self.lives[name], paired)
 
-    def _read(self, shape: TelemetryShape, arrival: Arrival, hearing: Hearing) -> Told | None:
+    def _read(
+        self, shape: TelemetryShape, arrival: Arrival, hearing: Hearing
+    ) -> DatedValues | None:
         """Return what a message tells; None if that is nothing."""
         if not hearing.may_speak(arrival.at, self.settings.most_per_second):
             self.passed_over["more in a second than a source may send"] += 1
@@ -244,9 +246,9 @@ class Gateway:
         if at + since_1970 > arrival.at + ahead + self.settings.window:
             self.passed_over["with a time to come"] += 1
             return None
-        return Told(told.values, at, since_1970)
+        return DatedValues(told.values, at, since_1970)
 
-    def _take_in(self, name: str, told: Told) -> Iterator[Newcomer]:
+    def _take_in(self, name: str, told: DatedValues) -> Iterator[NewSource]:
         """Pair what was told with what a source told before, and learn from it or predict."""
         taken = self._hearings[name].taken(told.values, told.at)
         for why, count in (
@@ -260,7 +262,7 @@ class Gateway:
             if name in self.lives:
                 self._paired(name, self.lives[name], dated)
             else:
-                yield Newcomer(name, dated)
+                yield NewSource(name, dated)
 
     def _paired(self, name: str, life: Life, paired: Paired) -> None:
         """Predict or learn from paired readings, and publish what came of it."""

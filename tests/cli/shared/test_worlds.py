@@ -70,7 +70,7 @@ def test_a_table_and_nothing_else(csv: Path, capsys: Capture) -> None:
     assert [line.partition("  ")[0] for line in baselines.splitlines()] == [
         "baseline", *USUAL,
     ]  # fmt: skip
-    assert unit == "in the unit of y"
+    assert unit == "in the unit of y (* is the best of its column, here and above)"
     assert own_unit.split("\n")[0].split() == ["model", "RMSE", "MAE", "R2", "coverage", "width"]
     assert len(own_unit.splitlines()) == 1 + 2 * 2 + len(USUAL)
     assert note.startswith("devices that join late, 12 times each")

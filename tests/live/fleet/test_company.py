@@ -126,7 +126,7 @@ def test_a_fleet_works_with_the_rights_that_it_asks_for(company: Company, fleet:
         with Device(file_of(fleet, "north")) as north, Device(file_of(fleet, "south")) as south:
             assert [work(device, 3) for device in (north, south)] == [3, 3]
         status = server.status()
-        assert status.counts["accepted"] >= 6
+        assert status.counts["accepted"] >= 4  # each has learned once before it joined
         assert status.problems == ()
         # A company cannot be asked to refuse a device at once: the server does.
         fleet.quarantine("south")
@@ -270,7 +270,7 @@ def test_a_backup_knows_the_company(company: Company, fleet: Fleet, tmp_path: Pa
     assert again.credential() == fleet.credential()
     with company.running(), served(again) as server, Device(file_of(fleet, "north")) as north:
         assert work(north, 2) == 2
-        assert server.status().counts["accepted"] >= 2
+        assert server.status().counts["accepted"] >= 1  # it has learned once before it joined
 
 
 def test_a_gateway_asks_for_the_rights_of_its_devices(
