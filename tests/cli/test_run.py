@@ -298,9 +298,9 @@ def test_bench_prints_ratios(
     ]
     monkeypatch.setattr("paofed.bench.speed.side_by_side", lambda _: timings)
     beside = [own.SideBySide("learner", 200.0, 2.5, 1.5, 6.0, 0.5)]
-    monkeypatch.setattr("paofed.cli.bench.engines.beside", lambda _: beside)
+    monkeypatch.setattr("paofed.bench.own.beside", lambda _: beside)
     sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]
-    monkeypatch.setattr("paofed.cli.bench.engines.scaling", lambda _: iter(sizes))
+    monkeypatch.setattr("paofed.bench.speed.scaling", lambda _: iter(sizes))
     assert main(["bench", "engines", "--scaling"]) == 0
     lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
     assert lines["fast,"][-3:] == ["80", "25", "2"]
