@@ -5,8 +5,9 @@ what goes up and what comes down (a `Channel` for each direction), and what the 
 messages that arrived (a `ServerRule`). State is a NamedTuple of arrays that is passed in and
 returned, never hidden. Functions leave their arguments alone and return new arrays.
 
-A client that has learned nothing since its last message has no vote: in a contact it hears, and
-sends silence. In a trace, whoever takes part has a sample and learns from it before it sends.
+A client whose samples have all been sent has no vote: a sample gives it messages for one sweep over
+the model, and after that it hears in a contact, and sends silence. In a trace, whoever takes part
+has a sample and learns from it before it sends.
 """
 
 from collections.abc import Callable, Sequence

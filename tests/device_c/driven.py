@@ -21,7 +21,7 @@ class Told(NamedTuple):
 
     epoch: int
     joined: bool
-    news: bool  # whether it has joined, and learned since its newest update
+    news: int  # how many more updates it makes before its contacts only read
     outdated: bool
     level: int
     unanswered: int
@@ -66,7 +66,7 @@ def read_told(text: str) -> Told:
     return Told(
         epoch=epoch,
         joined=joined != 0,
-        news=joined == 1,
+        news=max(joined - 1, 0),
         outdated=bool(outdated),
         level=level,
         unanswered=unanswered,

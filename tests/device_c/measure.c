@@ -98,7 +98,7 @@ static void contacts(void)
 {
     now += paofed_fleet.tick_ms;
     device.unanswered = 0u; /* nobody answers here, and a device that is lost says less */
-    device.kept.joined = (uint8_t)PAOFED_NEWS; /* and so does one that has learned nothing */
+    device.kept.joined = (uint8_t)(PAOFED_JOINED + 1); /* as does one that has told all it learned */
     (void)paofed_contact(&device);
 }
 

@@ -105,7 +105,7 @@ def _require_twin(both: _Both, where: str) -> None:
     assert told.stamped == twin.stamped, where
     assert told.unanswered == twin.unanswered, where
     assert (told.joined, told.restarts) == (twin.joined, twin.restarts), where
-    assert told.news == (twin.joined and twin.news), where
+    assert told.news == (twin.news if twin.joined else 0), where
     assert told.level == twin.level.byte(), where
 
 

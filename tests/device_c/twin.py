@@ -205,7 +205,7 @@ class Twin(TinyDevice):
             self.passed_over += 1
             return False
         self.level.learned(error)
-        self.news = True
+        self.news = self.sweep()
         with np.errstate(over="ignore", invalid="ignore"):
             error = self.counted32(error)
             if self.agreed.learner == TWO_SPEED_LEARNER:

@@ -293,9 +293,18 @@ _READING = Life(
         (1.7, "answer", 51),  # to a read: it confirms nothing
         (2.2, "contact"),  # the update again
         (2.3, "reply", 52, 51),
-        (3.2, "contact"),  # a read
-        (3.3, "answer", 53),
-        (4.0, "restart"),
+        (3.2, "contact"),  # the sample gives four updates: one sweep over the model
+        (3.3, "reply", 53, 53),
+        (4.2, "contact"),
+        (4.3, "reply", 54, 54),
+        (5.0, "restart"),
+        (0.1, "contact"),
+        (0.2, "model", 56),
+        (0.3, "contact"),  # the last update of the sweep
+        (0.4, "reply", 56, 56),
+        (1.3, "contact"),  # a read
+        (1.4, "answer", 57),
+        (2.0, "restart"),
         (0.1, "contact"),  # a hello: the clock is gone
         (0.2, "model", 60),  # it has a model already
         (0.3, "contact"),  # a read
@@ -303,11 +312,11 @@ _READING = Life(
         (0.5, "restart"),
         (0.1, "contact"),
         (0.2, "model", 61),
-        (0.3, "contact"),  # an update: what was learned before the restart is news
+        (0.3, "contact"),  # an update: what was learned before the restart is news; lost
         (0.4, "adopt", 0),
         (0.5, "contact"),
         (0.6, "model", 62),
-        (0.7, "contact"),  # a read
+        (0.7, "contact"),  # an update: the sweep begins anew
     ),
     changes=({"step_size": 0.2},),
 )

@@ -168,7 +168,7 @@ class TinyDevice:
         self.device = device
         self.level = Level()
         self.stamped = -1
-        self.joined = self.news = False
+        self.joined, self.news = False, 0
         self.w = begun(manifest)
         self.errors: list[float] = []
         self.follow(manifest)
@@ -197,8 +197,9 @@ class TinyDevice:
         self.outdated = False
 
     def adopt(self, manifest: Json) -> None:
-        old = self.m
+        old, untold = self.m, self.news or self.waiting
         self.follow(manifest)
+        self.news = self.sweep() if untold else 0
         if meaning(old) != meaning(manifest):
             self.w, self.joined = begun(manifest), False
         if old["lineage"] != manifest["lineage"]:
@@ -270,7 +271,7 @@ class TinyDevice:
         (seen,) = numbers({"transform": "number", **self.target}, [y])
         e = seen - float(self.w @ z)
         self.level.learned(e)
-        self.news = True
+        self.news = self.sweep()
         self.w = self.w + self.m["step_size"] * self._counted(e) * z
         if not np.abs(self.w.astype("<f4")).max() <= 1e6:
             self.w, self.joined, self.errors = begun(self.m), False, []
@@ -285,6 +286,15 @@ class TinyDevice:
 
     # Messages
 
+    def sweep(self) -> int:
+        updates: int = math.ceil(self.m["features"] / self.m["shared"])
+        return min(updates, 254)
+
+    def _keep(self, updates: list[Waiting]) -> None:
+        if len(updates) < len(self.waiting):
+            self.news = self.sweep()
+        self.waiting = updates
+
     def tick(self, at: float) -> int:
         assert self.clock is not None
         return self.clock[0] + max(int((at - self.clock[1]) / self.m["tick_seconds"]), 0)
@@ -297,10 +307,11 @@ class TinyDevice:
             self.unanswered += 1
             return struct.pack("<BBI", 2 << 4 | HELLO, self.m["epoch"], 0)
         now = self.tick(at)
-        self.waiting = [u for u in self.waiting if now - u.tick <= self.m["max_age"]]
+        self._keep([u for u in self.waiting if now - u.tick <= self.m["max_age"]])
         if self.news and now > self.stamped:
-            self.stamped, self.news = now, False
-            self.waiting = [*self.waiting, Waiting(now, self._block(now), self.level.byte())][-4:]
+            self._keep(self.waiting[-3:])
+            self.stamped, self.news = now, self.news - 1
+            self.waiting = [*self.waiting, Waiting(now, self._block(now), self.level.byte())]
         if not self.waiting and now <= self.merged:
             return None
         self.unanswered += 1
@@ -355,17 +366,17 @@ class TinyDevice:
         return None if values is None else np.clip(values, -1e6, 1e6)
 
     def _model(self, tick: int, values: Floats, at: float) -> None:
-        if not self.joined:
-            self.w, self.joined, self.news = values, True, False
         if self._lost():
             self.clock = tick, at
-            self.waiting = [update for update in self.waiting if update.tick <= tick]
+            self._keep([update for update in self.waiting if update.tick <= tick])
             self.stamped, self.merged = min(self.stamped, tick), min(self.merged, tick)
             for update in self.waiting:
                 update.left = min(update.left, tick)
             self.doubt_ends = at + 256 * self.m["tick_seconds"]
         elif tick > self.tick(at):
             self.clock = tick, at
+        if not self.joined:
+            self.w, self.joined, self.news = values, True, 0
         self.unanswered = 0
 
     def _reply(self, tick: int, age: int, values: Floats, at: float) -> list[int]:

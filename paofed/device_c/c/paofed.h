@@ -34,10 +34,10 @@ enum {
     PAOFED_SLOTS = 2 /* places of the storage, written in turn */
 };
 
-/* How a device stands to its fleet: it never had the fleet's model; it has, and has learned since
- * its newest update; or it has, and has learned nothing since its newest update or since it joined:
- * then it has no vote, and only reads. */
-enum { PAOFED_APART = 0, PAOFED_NEWS = 1, PAOFED_NO_NEWS = 2 };
+/* How a device stands to its fleet: it never had the fleet's model; or it has, and the updates that
+ * it still makes before its contacts only read are added to PAOFED_JOINED. A sample gives a device
+ * updates for one sweep over its model, and so does an update that is given up. */
+enum { PAOFED_APART = 0, PAOFED_JOINED = 1, PAOFED_MOST_NEWS = 254 };
 
 /* How a device learns. */
 enum { PAOFED_LMS = 0, PAOFED_BOUNDED = 1, PAOFED_TWO_SPEED_LEARNER = 2 };
@@ -131,7 +131,7 @@ struct paofed_kept {
     int64_t stamped; /* the last tick that an update was sent for; -1: none */
     uint8_t epoch;
     uint8_t learner;
-    uint8_t joined;  /* PAOFED_APART, PAOFED_NEWS or PAOFED_NO_NEWS */
+    uint8_t joined;  /* PAOFED_APART, or PAOFED_JOINED and the updates still to be made */
     uint8_t waiting; /* how many updates wait */
     float samples;   /* the level is computed from these three */
     float square;
@@ -242,6 +242,7 @@ void paofed_forget_errors(struct paofed *device);
 bool paofed_is_sane(const float *values, uint16_t count);
 uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size);
 void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage);
+void paofed_begin_sweep(struct paofed *device);
 
 #ifdef __cplusplus
 }

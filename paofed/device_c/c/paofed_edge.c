@@ -45,6 +45,25 @@ static void drop(struct paofed_kept *kept, unsigned place)
     }
 }
 
+/* Let a device that has joined make updates for one sweep over its model. */
+void paofed_begin_sweep(struct paofed *device)
+{
+    const uint32_t shared = device->agreed->shared;
+    const uint32_t sweep = ((uint32_t)device->agreed->features + shared - 1u) / shared;
+    const uint32_t most = (uint32_t)PAOFED_MOST_NEWS;
+
+    if (device->kept.joined != (uint8_t)PAOFED_APART) {
+        device->kept.joined = (uint8_t)(PAOFED_JOINED + ((sweep < most) ? sweep : most));
+    }
+}
+
+/* Drop an update that was not confirmed; a new sweep tells what it told. */
+static void give_up(struct paofed *device, unsigned place)
+{
+    drop(&device->kept, place);
+    paofed_begin_sweep(device);
+}
+
 static void stamp(struct paofed *device, uint32_t now)
 {
     struct paofed_kept *kept = &device->kept;
@@ -52,12 +71,12 @@ static void stamp(struct paofed *device, uint32_t now)
     struct paofed_update *update;
 
     if (kept->waiting == (uint8_t)PAOFED_WAITING) {
-        drop(kept, 0u);
+        give_up(device, 0u);
     }
     update = &kept->updates[kept->waiting];
     kept->waiting++;
     kept->stamped = (int64_t)now;
-    kept->joined = (uint8_t)PAOFED_NO_NEWS;
+    kept->joined--;
     update->tick = now;
     update->left = now;
     update->level = paofed_level(device);
@@ -182,9 +201,9 @@ bool paofed_contact(struct paofed *device)
     }
     while ((kept->waiting > 0u)
            && (now - (int64_t)kept->updates[0].tick > (int64_t)device->agreed->max_age)) {
-        drop(kept, 0u); /* too old: the server would drop this update */
+        give_up(device, 0u); /* too old: the server would drop this update */
     }
-    if ((kept->joined == (uint8_t)PAOFED_NEWS) && (now > kept->stamped)) {
+    if ((kept->joined > (uint8_t)PAOFED_JOINED) && (now > kept->stamped)) {
         stamp(device, (uint32_t)now);
     }
     if ((kept->waiting == 0u) && (now <= kept->merged)) {
@@ -274,7 +293,7 @@ static void set_back(struct paofed *device, uint32_t tick)
 
         update->left = (update->left < tick) ? update->left : tick;
         if (update->tick > tick) {
-            drop(kept, i - 1u);
+            give_up(device, i - 1u);
         }
     }
 }
@@ -285,14 +304,14 @@ static void whole_model(struct paofed *device, uint32_t tick, const uint8_t *bod
     uint16_t j;
 
     device->unanswered = 0u;
+    if (lost) {
+        set_back(device, tick);
+    }
     if (device->kept.joined == (uint8_t)PAOFED_APART) {
         for (j = 0u; j < device->agreed->features; j++) {
             take(device, j, paofed_value_at(body, j, (uint8_t)PAOFED_PLAIN));
         }
-        device->kept.joined = (uint8_t)PAOFED_NO_NEWS;
-    }
-    if (lost) {
-        set_back(device, tick);
+        device->kept.joined = (uint8_t)PAOFED_JOINED;
     }
     follow_clock(device, tick);
 }

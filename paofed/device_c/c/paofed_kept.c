@@ -124,6 +124,7 @@ void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
     struct paofed_kept *kept = &device->kept;
     const struct paofed_agreed *agreed = device->agreed;
     const bool same = kept->meaning == agreed->meaning;
+    const bool untold = (kept->waiting > 0u) || (kept->joined > (uint8_t)PAOFED_JOINED);
 
     forget(device);
     kept->waiting = 0u;
@@ -140,6 +141,10 @@ void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
     }
     if (kept->joined == (uint8_t)PAOFED_APART) {
         begin_level(kept);
+    } else if (untold) {
+        paofed_begin_sweep(device);
+    } else {
+        /* The server has all that was learned. */
     }
     note_agreed(device);
     kept->epoch = epoch;

@@ -249,9 +249,7 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
         device->passed_over++;
         return false;
     }
-    if (kept->joined == (uint8_t)PAOFED_NO_NEWS) {
-        kept->joined = (uint8_t)PAOFED_NEWS;
-    }
+    paofed_begin_sweep(device);
     note_error(kept, error);
     error = counted(device, error);
 #if PAOFED_TWO_SPEED

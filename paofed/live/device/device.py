@@ -166,9 +166,10 @@ class Device:
     def contact(self, wait: float = 5.0) -> bool:
         """Send what was learned, if there is a connection; return whether the server has answered.
 
-        A device that has learned nothing since its newest update sends nothing of its own: it takes
-        over a part of the fleet's model. Returns True as well where there is nothing to send or to
-        take over in this tick. With `wait` 0, a later call finds the reply.
+        A sample gives the device updates for one sweep over the model; after that a contact sends
+        nothing of its own, and takes over a part of the fleet's model. Returns True as well where
+        there is nothing to send or to take over in this tick. With `wait` 0, a later call finds the
+        reply.
         """
         deadline = seconds() + wait
         if not self._stay:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays, names_of, save_arrays
 from paofed.errors import FileError, NewerFormatError
 from paofed.forms import Contents, Form
-from paofed.live.protocol.edge import Edge
+from paofed.live.protocol.edge import MOST_NEWS, Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import LAST_TICK
 
@@ -32,7 +32,7 @@ STATE = Contents(
         {"manifest": Form("U")},
         {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
         {"intervals": Form("f", "3")},  # since devices have intervals
-        {"news": Form("b")},  # since devices read; without it, a device may have learned
+        {"news": Form("iu")},  # since devices read; without it, a device may have learned
         # The values that lags look back at.
         {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},
     ),
@@ -140,6 +140,8 @@ def _require_sense(state: dict[str, NDArray[Any]]) -> None:
     heard = int(state["merged"]), int(state["stamped"])  # -1: never
     if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
         raise ValueError("ticks out of range")
+    if not 0 <= int(state.get("news", 0)) <= MOST_NEWS:
+        raise ValueError("more updates to be made than one sample gives")
     start, samples, misses = state.get("intervals", np.array([1.0, 0.0, 0.0])).tolist()
     if not (0 < start < math.inf and 0 <= misses <= samples < math.inf):
         raise ValueError("counts of intervals that cannot be")

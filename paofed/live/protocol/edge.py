@@ -1,10 +1,11 @@
 """The device as a state machine: learns from every sample, contacts when it may; NumPy only.
 
 A device sends what it learned on its uplink window and keeps the update until a reply confirms it;
-an update that was not confirmed travels again with a later contact. A device that has learned
-nothing since its newest update has no vote: its contact only reads. The device's tick is that of
-the newest reply plus its own monotonic clock. Before any reply, or when nobody answers for long, it
-says hello.
+an update that was not confirmed travels again with a later contact. A sample gives a device
+updates for one sweep over its model, since each update holds one window of it; after that the
+device has no vote, and its contacts only read. An update that is given up begins the sweep anew.
+The device's tick is that of the newest reply plus its own monotonic clock. Before any reply, or
+when nobody answers for long, it says hello.
 """
 
 import math
@@ -44,6 +45,7 @@ from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
 
 _NONE: frozenset[int] = frozenset()
 _NO_TICK = 0  # stands for a tick that the device may not know; served learners do not use the tick
+MOST_NEWS = 254  # updates that one sample gives at most: the device in C counts them in a byte
 _LOST_AFTER = 5  # unanswered contacts, beyond the age limit, after which the clock may be wrong
 
 
@@ -103,7 +105,8 @@ class Edge:
         self.merged = -1  # tick of the newest reply whose values were taken
         self.joined = False  # whether the device ever had the fleet's model
         self.stamped = -1  # the last tick that it sent an update for: there is one update per tick
-        self.news = False  # whether it has learned since its newest update, or since it joined
+        self.news = 0  # how many more updates it makes before its contacts only read
+        self._sweep = min(math.ceil(manifest.features / manifest.shared), MOST_NEWS)  # in updates
         self.restarts = 0  # how often its model was too large to send
         self.unanswered = 0  # contacts since anything was heard from the server
         self.outdated = False  # whether the server told it to read the manifest again
@@ -122,11 +125,13 @@ class Edge:
     def begin(self, w: FloatArray) -> None:
         """Go on from a whole model."""
         self.learned = self._parts.learner.merge(self.learned, whole(w))
-        self.joined, self.news = True, False
+        self.joined, self.news = True, 0
 
     def under(self, manifest: Manifest) -> "Edge":
         """Return the device as it goes on under another manifest; old updates are dropped.
 
+        What they told, and what was still to be told, is told anew where the device goes on with
+        its model.
         The model stays where its parameters mean the same. A device that is told to begin from the
         server's model asks for that model, and goes on with its own until it comes.
         """
@@ -135,8 +140,8 @@ class Edge:
         if manifest.means_the_same(self.manifest):
             edge.begin(self.w)
             edge.joined = self.joined and manifest.lineage == self.manifest.lineage
-            edge.news = edge.joined and self.news
             if edge.joined:  # its errors are still those of its model
+                edge.news = edge._sweep if self.news or self.unconfirmed else 0
                 edge.recent, edge.intervals = self.recent, self.intervals
                 kept = type(self.learned) is type(edge.learned)
                 edge.learned = self.learned if kept else edge.learned
@@ -207,7 +212,7 @@ class Edge:
 
     def learn_mapped(self, z: FloatArray, y: float) -> None:
         """Learn from a sample that is scaled and mapped already."""
-        self.news = True
+        self.news = self._sweep
         learner, mu = self._parts.learner, self.manifest.step_size
         error = y - float(self.w @ z)
         self.recent.learned(error)
@@ -269,11 +274,9 @@ class Edge:
             return encode(Hello(self.manifest.epoch))
         limit = self.manifest.max_age
         while self.unconfirmed and now - self.unconfirmed[0].tick > limit:
-            self.unconfirmed.popleft()  # too old: the server would drop it
+            self._give_up_oldest()  # the server would drop it
         if self.news and now > self.stamped:
-            self.stamped, self.news = now, False
-            values = self.manifest.up.written(self.w, self.device, now)
-            self.unconfirmed.append(Unconfirmed(now, values, now, self.recent.level))
+            self._stamp(now)
         if not self.unconfirmed and now <= self.merged:
             return None
         self.unanswered += 1
@@ -293,6 +296,20 @@ class Edge:
         head.carried = ticks if head.carried is None else head.carried & ticks
         repeats = tuple(Repeat(head.tick - u.tick, u.values, u.level) for u in repeated)
         return encode(Update(self.manifest.epoch, head.tick, head.values, repeats, head.level))
+
+    def _stamp(self, now: int) -> None:
+        """Make a new update."""
+        if len(self.unconfirmed) == self.unconfirmed.maxlen:
+            self._give_up_oldest()
+        self.stamped = now
+        self.news -= 1
+        values = self.manifest.up.written(self.w, self.device, now)
+        self.unconfirmed.append(Unconfirmed(now, values, now, self.recent.level))
+
+    def _give_up_oldest(self) -> None:
+        """Drop an update that was not confirmed; a new sweep tells what it told."""
+        self.unconfirmed.popleft()
+        self.news = self._sweep
 
     def receive(self, payload: bytes, seconds: float) -> frozenset[int]:
         """Process a message from the server; anything that is no message is ignored.
@@ -340,16 +357,18 @@ class Edge:
         """Process the answer to a hello: the time, and for a device that has none yet the model."""
         lost = self.clock is None or self.unanswered > self.lost_after
         self.unanswered = 0
-        if not self.joined:
-            self.begin(model.values.astype(np.float64))
         if lost:  # only here may the device's time go back, and ticks be used again
             self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
             self.clock = Clock(model.tick, seconds)
             self.stamped = min(self.stamped, model.tick)
             self.merged = min(self.merged, model.tick)
-            self._keep(u for u in self.unconfirmed if u.tick <= model.tick)
+            if any(u.tick > model.tick for u in self.unconfirmed):
+                self._keep(u for u in self.unconfirmed if u.tick <= model.tick)
+                self.news = self._sweep
             for update in self.unconfirmed:
                 update.left = min(update.left, model.tick)
+        if not self.joined:
+            self.begin(model.values.astype(np.float64))
         self._follow(model.tick, seconds)
 
     def _follow(self, tick: int, seconds: float) -> None:
@@ -392,7 +411,7 @@ class Edge:
             raise ValueError("a state of another model")
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
-        self.news = bool(state.get("news", True))
+        self.news = int(state.get("news", self._sweep))
         # What an earlier version, or another learner, did not keep begins anew.
         begun = named(self.learned)
         learned = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}

@@ -123,7 +123,7 @@ class Hello:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Device to server: it has learned nothing new, and asks for the model on a downlink window."""
+    """Device to server: all its samples were sent; asks for the model on a downlink window."""
 
     epoch: int
     level: int = 0  # how well the device predicts

@@ -181,7 +181,7 @@ def _counters(service: ServiceStatus) -> list[_Family]:
         "updates_duplicate": ("duplicates", "updates that came again and were not counted again"),
         "updates_left_out": ("left out", "updates of devices that were set aside"),
         "updates_implausible": ("implausible", "contacts that told of implausible samples"),
-        "reads": ("reads", "contacts of devices that had learned nothing new"),
+        "reads": ("reads", "contacts of devices that had nothing to send"),
         "hellos": ("hellos", "devices that asked for the whole model"),
     }
     found = [

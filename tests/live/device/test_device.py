@@ -252,7 +252,7 @@ def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Devi
     """Whether or not it is told to begin from the server's model."""
     edge = remembering.edge
     edge.receive(encode(Model(3, 7, f32(*range(8)))), 0.0)
-    edge.news = True
+    edge.news = 1
     assert edge.contact(0.0) is not None
     edge.recent.learned(2.0)
     assert [update.tick for update in edge.unconfirmed] == [7]
@@ -266,7 +266,7 @@ def test_updates_of_an_earlier_epoch_are_dropped(lineage: int, remembering: Devi
     assert (after.w == range(8)).all() == begun
     assert (after.w == 0.125).all() != begun
     assert (after.recent.samples == 0) == begun
-    after.news = True
+    after.news = 1
     after.contact(0.0)
     assert not after.unconfirmed  # tick 7 was used, under another manifest
     after.contact(1.0)

@@ -80,7 +80,7 @@ def test_the_memory_is_that_of_its_arrays(agreed: Manifest) -> None:
     edge = Edge(agreed, 1)
     edge.receive(encode(Model(3, 9, f32(*range(agreed.features)))), 0.0)
     for second in range(1, MOST_REPEATS + 3):
-        edge.news = True  # something was learned
+        edge.news = 1  # something was learned
         edge.contact(float(second))
     assert len(edge.unconfirmed) == MOST_REPEATS + 1
     z = agreed.fourier_map(np.zeros(len(agreed.inputs)))

@@ -134,3 +134,11 @@ def test_intervals_that_no_device_can_have_had(counts: list[float], tmp_path: Pa
     save_arrays(path, {**device().state(), "intervals": np.array(counts)})
     with pytest.raises(FileError, match="is no device's state"):
         load_state(path, Edge(manifest(), 1))
+
+
+@pytest.mark.parametrize("news", [-1, 255])
+def test_news_that_no_device_can_have_had(news: int, tmp_path: Path) -> None:
+    path = tmp_path / "device.npz"
+    save_arrays(path, {**device().state(), "news": np.array(news)})
+    with pytest.raises(FileError, match="is no device's state"):
+        load_state(path, Edge(manifest(), 1))

@@ -35,6 +35,7 @@ from tests.live.fleets import f32, manifest, parts, server, update
 WHOLE = f32(*range(1, 9))
 HELLO = encode(Hello(3))
 READ = encode(Read(3))
+SWEEP = 4  # updates that tell 8 parameters, 2 in each
 
 
 def model(tick: int, values: Sequence[float] = WHOLE.tolist(), epoch: int = 3) -> bytes:
@@ -55,7 +56,7 @@ def joined(tick: int = 10, *, device: int = 1, **options: Any) -> Edge:
 
 def sent(edge: Edge, seconds: float) -> list[int]:
     """The ticks of what a device sends that has learned something, the newest first."""
-    edge.news = True
+    edge.news = 1
     payload = edge.contact(seconds)
     assert payload is not None
     message = decode(payload, shared=edge.manifest.shared, features=edge.manifest.features)
@@ -225,7 +226,7 @@ def test_a_state_of_wire_version_1_begins_to_count() -> None:
 
 def test_an_update_is_the_model_on_the_uplink_window() -> None:
     edge = joined()
-    edge.news = True
+    edge.news = 1
     # Device 1 at tick 12 sends W(2 (12 + 1 + 1), 2) of 8.
     assert edge.contact(2.0) == update(12, 5.0, 6.0)
     edge.receive(reply(12, 12), 2.0)
@@ -268,7 +269,7 @@ def test_a_repeat_is_what_was_sent_then() -> None:
     edge = joined()
     sent(edge, 1.0)
     edge.begin(np.zeros(8))
-    edge.news = True
+    edge.news = 1
     # W(2 (11 + 1 + 1), 2) of 8 was sent at tick 11.
     assert edge.contact(2.0) == update(12, 0.0, 0.0, repeats=[(1, (3.0, 4.0))])
 
@@ -563,8 +564,7 @@ def test_updates_of_a_later_time_do_not_survive_a_lost_clock() -> None:
     back = Edge(manifest(), 1)
     back.restore(edge.state())
     back.receive(model(20), 0.0)
-    assert (kept(back), back.stamped) == ([], 20)
-    back.news = True
+    assert (kept(back), back.stamped, back.news) == ([], 20, SWEEP)
     assert back.contact(0.5) == READ  # there is one update per tick
     assert sent(back, 1.0) == [21]
 
@@ -572,7 +572,7 @@ def test_updates_of_a_later_time_do_not_survive_a_lost_clock() -> None:
 def test_a_device_serves_the_whole_model_too() -> None:
     agreed = manifest(algorithm="online-fedsgd", shared=8)
     edge = joined(manifest=agreed)
-    edge.news = True
+    edge.news = 1
     assert edge.contact(1.0) == encode(Update(3, 11, WHOLE))
     edge.receive(reply(11, 11, [0.5] * 8), 1.0)
     assert edge.w.tolist() == [0.5] * 8
@@ -585,7 +585,7 @@ def test_one_wild_sample_does_not_lock_a_device_out(y: float) -> None:
     edge.learn(np.array([0.3, 1.7]), y)
     assert edge.restarts == 1
     for second in (0.0, 1.0):
-        edge.news = True
+        edge.news = 1
         payload = edge.contact(second)
         assert payload is not None
         effects = [*coordinator.receive(1, payload), *coordinator.committed()]
@@ -713,27 +713,94 @@ def test_who_has_learned_nothing_reads() -> None:
     assert (kept(edge), edge.stamped) == ([], -1)
 
 
-def test_an_update_has_all_that_was_learned_before_it() -> None:
+def swept(edge: Edge, tick: int, updates: int = SWEEP) -> list[int]:
+    """What news is after each of some updates, the first of this tick; all are confirmed."""
+    left = []
+    for now in range(tick, tick + updates):
+        assert not reads(edge, now - 10.0)
+        assert edge.receive(reply(now, now), now - 10.0) == {now}
+        left.append(edge.news)
+    return left
+
+
+def test_a_sample_gives_updates_for_one_sweep_over_the_model() -> None:
     edge = learned(joined())
-    assert not reads(edge, 1.0)
-    assert kept(edge) == [11]
-    edge.receive(reply(11, 11), 1.0)
-    assert reads(edge, 2.0)
-    assert not reads(learned(edge), 2.5)
-    assert kept(edge) == [12]  # an update in the tick of a read
+    windows = [parts(edge.manifest).uplink(1, tick, 8) for tick in range(11, 15)]
+    assert sorted(np.concatenate(windows).tolist()) == [*range(8)]
+    assert swept(edge, 11) == [3, 2, 1, 0]
+    assert reads(edge, 5.0)
+    assert not reads(learned(edge), 5.5)
+    assert (kept(edge), edge.news) == ([15], 3)  # an update in the tick of a read
+    edge.receive(reply(15, 15), 5.5)
+    assert edge.contact(5.6) is None  # one update per tick, whatever is left
+    assert swept(learned(edge), 16) == [3, 2, 1, 0]  # another sample begins another sweep
+
+
+@pytest.mark.parametrize(
+    ("features", "shared", "updates"), [(8, 3, 3), (8, 8, 1), (254, 1, 254), (600, 2, 254)]
+)
+def test_how_many_updates_a_sweep_is(features: int, shared: int, updates: int) -> None:
+    edge = Edge(manifest(features=features, shared=shared), 1)
+    edge.begin(np.zeros(features))
+    assert edge.news == 0
+    assert learned(edge).news == updates
 
 
 def test_what_is_not_confirmed_travels_again_though_nothing_was_learned() -> None:
     edge = learned(joined())
-    first = edge.contact(1.0)
-    for second in (1.5, 2.0, 4.0):
-        assert edge.contact(second) == first
-    assert edge.receive(reply(14, 11), 4.0) == {11}
-    assert reads(edge, 5.0)
-    learned(edge).contact(6.0)
-    assert kept(edge) == [16]
-    assert reads(edge, 11.0)  # too old to be sent again
-    assert kept(edge) == []
+    swept(edge, 11, SWEEP - 1)
+    last = edge.contact(4.0)
+    for second in (4.5, 5.0, 7.0):
+        assert edge.contact(second) == last
+    assert edge.receive(reply(17, 14), 7.0) == {14}
+    assert reads(edge, 8.0)
+
+
+def test_an_update_that_becomes_too_old_begins_the_sweep_anew() -> None:
+    edge = learned(joined())
+    swept(edge, 11, SWEEP - 1)
+    assert not reads(edge, 4.0)
+    assert (kept(edge), edge.news) == ([14], 0)
+    assert not reads(edge, 9.0)  # 14 is 5 ticks old, and at most 4 are allowed
+    assert (kept(edge), edge.news) == ([19], SWEEP - 1)
+
+
+def test_an_update_that_has_no_room_begins_the_sweep_anew() -> None:
+    edge = learned(joined())
+    for second in (1.0, 2.0, 3.0):
+        edge.contact(second)
+    assert learned(edge).news == SWEEP
+    edge.contact(4.0)
+    assert (kept(edge), edge.news) == ([11, 12, 13, 14], SWEEP - 1)
+    edge.contact(5.0)
+    assert (kept(edge), edge.news) == ([12, 13, 14, 15], SWEEP - 1)
+
+
+def test_who_is_set_back_begins_the_sweep_anew() -> None:
+    edge = learned(joined(lost_after=3))
+    for second in range(1, 5):
+        edge.contact(float(second))
+    assert (kept(edge), edge.news) == ([11, 12, 13, 14], 0)
+    assert edge.contact(5.0) == HELLO
+    edge.receive(model(14), 5.0)
+    assert (kept(edge), edge.news) == ([11, 12, 13, 14], 0)  # none was given up
+    for second in range(6, 10):
+        edge.unanswered = 9
+        edge.contact(float(second))
+    edge.receive(model(12), 9.0)
+    assert (kept(edge), edge.news) == ([11, 12], SWEEP)
+
+
+def test_who_joins_anew_has_nothing_to_say_of_what_was_given_up() -> None:
+    edge = learned(joined())
+    edge.contact(1.0)
+    edge.learn(np.array([0.3, 1.7]), 1e30)
+    assert (edge.joined, kept(edge)) == (False, [11])
+    back = Edge(manifest(), 1)
+    assert back.restore(edge.state())
+    back.contact(0.0)
+    back.receive(model(9), 0.0)
+    assert (back.w.tolist(), kept(back), back.news) == (WHOLE.tolist(), [], 0)
 
 
 def test_the_answer_to_a_read_confirms_nothing() -> None:
@@ -767,26 +834,46 @@ def test_what_was_learned_before_a_device_joins_is_no_news() -> None:
     assert not reads(edge, 2.0)
 
 
-@pytest.mark.parametrize("news", [False, True])
-def test_whether_there_is_news_survives_a_power_cut(news: bool) -> None:
-    edge = learned(joined()) if news else joined()
+@pytest.mark.parametrize("updates", range(SWEEP + 1))
+def test_news_survives_a_power_cut(updates: int) -> None:
+    edge = learned(joined())
+    swept(edge, 11, updates)
     back = Edge(manifest(), 1)
     assert back.restore(edge.state())
-    back.receive(model(11), 0.0)
-    assert reads(back, 1.0) == (not news)
+    assert back.news == SWEEP - updates
+    back.receive(model(16), 0.0)
+    assert reads(back, 1.0) == (updates == SWEEP)
 
 
 def test_a_state_that_does_not_say_is_of_a_device_that_may_have_learned() -> None:
     old = {name: array for name, array in joined().state().items() if name != "news"}
     back = Edge(manifest(), 1)
     assert back.restore(old)
+    assert back.news == SWEEP
     back.receive(model(11), 0.0)
     assert not reads(back, 1.0)
 
 
-@pytest.mark.parametrize(("lineage", "news"), [(0, True), (1, False)])
-def test_news_goes_on_under_a_manifest_with_the_same_model(lineage: int, news: bool) -> None:
-    edge = learned(joined()).under(manifest(epoch=4, lineage=lineage))
+@pytest.mark.parametrize("updates", [0, 2])
+@pytest.mark.parametrize(("lineage", "news"), [(0, 8), (1, 0)])
+def test_a_manifest_with_the_same_model_begins_the_sweep_anew(
+    lineage: int, news: int, updates: int
+) -> None:
+    edge = learned(joined())
+    swept(edge, 11, updates)
+    edge = edge.under(manifest(epoch=4, lineage=lineage, shared=1))
     assert edge.contact(0.0) == encode(Hello(4))
-    edge.receive(model(11, epoch=4), 0.0)
+    edge.receive(model(13, epoch=4), 0.0)
+    assert edge.news == news
     assert reads(edge, 1.0) == (not news)
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_under_a_new_manifest_what_was_not_confirmed_is_told_anew(confirmed: bool) -> None:
+    edge = learned(joined())
+    swept(edge, 11, SWEEP - 1)
+    edge.contact(4.0)
+    if confirmed:
+        edge.receive(reply(14, 14), 4.0)
+    assert edge.news == 0
+    assert edge.under(manifest(epoch=4)).news == (0 if confirmed else SWEEP)

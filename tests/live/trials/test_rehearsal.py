@@ -76,7 +76,7 @@ def test_a_device_with_a_clock_that_is_tolerated_in_a_part_of_each_tick_is_heard
     coordinator, edge, accepted = server(tick_seconds=2.0), Edge(agreed, 0, doubt=0), set()
     for second in range(20):
         coordinator.close(second // 2)
-        edge.news = True  # something was learned
+        edge.news = 1  # something was learned
         payload = edge.contact(float(second)) or b""
         effects = [*coordinator.receive(0, payload), *coordinator.committed()]
         accepted |= {effect.sent for effect in effects if isinstance(effect, Record)}
