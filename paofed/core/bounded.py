@@ -51,7 +51,7 @@ LEAST = 0.1
 # otherwise. In a fleet of 12, the others pull back by 0.1 a client that has 1 scale and is wrong.
 DOUBT = 0.1
 # By which share of what is pulled beyond DOUBT a message changes the allowance: from LEAST to
-# OUTSIDE in 270 messages that nobody opposes. The others answer within one sweep over the model (50
+# OUTSIDE in 274 messages that nobody opposes. The others answer within one sweep over the model (50
 # messages), and a larger share would go too far before that.
 PACE = 0.125
 # Where the others pull is a running mean on each coordinate, in which a message weighs so much.
@@ -130,9 +130,12 @@ def latest(
 ) -> tuple[FloatArray, IntArray]:
     """Return the last sizes and their senders after these messages.
 
-    Of more messages than LATEST, an even selection over all ages and clients is kept.
+    Messages of clients that are aside do not count, so that no such client becomes the measure. Of
+    more messages than LATEST, an even selection over all ages and clients is kept.
     """
-    said = np.flatnonzero((sizes > 0.0) & (sizes < np.inf))
+    outvoted = state.aside & is_minority(state)
+    known = np.array([not outvoted[message.client] for message in messages])
+    said = np.flatnonzero(known & (sizes > 0.0) & (sizes < np.inf))
     count = min(said.size, LATEST)
     kept = said[np.arange(count) * said.size // max(count, 1)]
     senders = np.array([messages[i].client for i in kept], dtype=np.int64)
@@ -166,6 +169,15 @@ def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
 def with_room(column: NDArray[_Number], clients: int) -> NDArray[_Number]:
     """Return a number for each of so many clients: those of a column, then zeros."""
     return np.concatenate((column, np.zeros(clients - column.size, dtype=column.dtype)))
+
+
+def is_minority(state: BoundedState) -> bool:
+    """Whether fewer than half of the clients that were heard are aside.
+
+    Otherwise nobody can say who is wrong, as after a change that all clients measure: then the
+    clients that are aside make the scale like all others and do not have to wait for the others.
+    """
+    return bool(2 * np.sum(state.aside) < np.sum(state.last > 0))
 
 
 def judged(
@@ -230,6 +242,27 @@ def opposed(
     return allowed, pull
 
 
+def answered(
+    state: BoundedState, messages: Sequence[Message], sizes: FloatArray, last: IntArray
+) -> FloatArray:
+    """Return which share of the others was heard since the client of each message was, at most 1.
+
+    A client that is aside moves the model by this share of its allowance: who sends while the
+    others have nothing to say cannot be told to be wrong. `last` is as it is after the messages.
+    """
+    clients = np.sum(state.last > 0)
+    shares = np.ones(len(messages))
+    if not is_minority(state):
+        return shares
+    own = np.zeros_like(last)
+    for i in range(len(messages)):
+        own[messages[i].client] += sizes[i] > 0.0
+    for i in range(len(messages)):
+        k = messages[i].client
+        shares[i] = min((last[k] - state.last[k] - own[k]) / max(clients - 1, 1), 1.0)
+    return shares
+
+
 def received(
     clip: float,
     aside_above: float,
@@ -251,10 +284,11 @@ def received(
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
     allowed, pull = opposed(state, messages, scale, last)
     limits = np.full(len(messages), clip * scale)
+    answers = answered(state, messages, sizes, last)
     for i in range(len(messages)):
         k = messages[i].client
         if state.aside[k]:
-            limits[i] = min(allowed[k], clip) * scale
+            limits[i] = min(allowed[k], clip) * answers[i] * scale
     after = BoundedState(
         state.w, last_sizes, senders, heard, last, score, aside, allowed, pull, state.trusted
     )
