@@ -130,10 +130,11 @@ def latest(
 ) -> tuple[FloatArray, IntArray]:
     """Return the last sizes and their senders after these messages.
 
-    Messages of clients that are aside do not count, so that no such client becomes the measure. Of
-    more messages than LATEST, an even selection over all ages and clients is kept.
+    Messages of clients that are aside do not count where these are outvoted, so that no such client
+    becomes the measure. Of more messages than LATEST, an even selection over all ages and clients
+    is kept.
     """
-    outvoted = state.aside & is_minority(state)
+    outvoted = state.aside & are_outvoted(state)
     known = np.array([not outvoted[message.client] for message in messages])
     said = np.flatnonzero(known & (sizes > 0.0) & (sizes < np.inf))
     count = min(said.size, LATEST)
@@ -146,11 +147,17 @@ def latest(
 
 
 def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
-    """Make room for clients that are heard for the first time: a live fleet grows at any time."""
-    clients = max(state.score.size, state.trusted.size)
+    """Make room for clients that are heard for the first time: a live fleet grows at any time.
+
+    All columns are as long as the longest afterwards: states that an earlier paofed saved lack some
+    columns, and a client can be trusted before it is heard.
+    """
+    known = (state.last.size, state.score.size, state.aside.size)
+    newer = (state.allowed.size, state.trusted.size)
+    clients = max(max(known), max(newer))
     for message in messages:
         clients = max(clients, message.client + 1)
-    if clients == state.score.size and clients == state.trusted.size:
+    if clients == min(min(known), min(newer)):
         return state
     return BoundedState(
         state.w,
@@ -171,13 +178,17 @@ def with_room(column: NDArray[_Number], clients: int) -> NDArray[_Number]:
     return np.concatenate((column, np.zeros(clients - column.size, dtype=column.dtype)))
 
 
-def is_minority(state: BoundedState) -> bool:
-    """Whether fewer than half of the clients that were heard are aside.
+def are_outvoted(state: BoundedState) -> bool:
+    """Whether the clients that are aside are fewer than the others, so that they may be wrong.
 
-    Otherwise nobody can say who is wrong, as after a change that all clients measure: then the
-    clients that are aside make the scale like all others and do not have to wait for the others.
+    Those that were heard lately have the say. If most of these are aside, and they are WITNESSES at
+    least, then something has changed for all, and the clients that are aside make the scale and
+    wait for nobody. Fewer than WITNESSES have to be the half of all clients that were ever heard.
     """
-    return bool(2 * np.sum(state.aside) < np.sum(state.last > 0))
+    lately = (state.last > 0) & (state.last > state.heard[0] - LATEST)
+    aside = np.sum(lately & state.aside)
+    known = lately if aside >= WITNESSES else state.last > 0
+    return bool(2 * np.sum(known & state.aside) < np.sum(known))
 
 
 def judged(
@@ -252,7 +263,7 @@ def answered(
     """
     clients = np.sum(state.last > 0)
     shares = np.ones(len(messages))
-    if not is_minority(state):
+    if not are_outvoted(state):
         return shares
     own = np.zeros_like(last)
     for i in range(len(messages)):
