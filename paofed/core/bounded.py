@@ -51,7 +51,7 @@ LEAST = 0.1
 # otherwise. In a fleet of 12, the others pull back by 0.1 a client that has 1 scale and is wrong.
 DOUBT = 0.1
 # By which share of what is pulled beyond DOUBT a message changes the allowance: from LEAST to
-# OUTSIDE in 270 messages that nobody opposes. The others answer within one sweep over the model (50
+# OUTSIDE in 274 messages that nobody opposes. The others answer within one sweep over the model (50
 # messages), and a larger share would go too far before that.
 PACE = 0.125
 # Where the others pull is a running mean on each coordinate, in which a message weighs so much.
@@ -130,9 +130,13 @@ def latest(
 ) -> tuple[FloatArray, IntArray]:
     """Return the last sizes and their senders after these messages.
 
-    Of more messages than LATEST, an even selection over all ages and clients is kept.
+    Messages of clients that are aside do not count where these are outvoted, so that no such client
+    becomes the measure. Of more messages than LATEST, an even selection over all ages and clients
+    is kept.
     """
-    said = np.flatnonzero((sizes > 0.0) & (sizes < np.inf))
+    outvoted = state.aside & are_outvoted(state)
+    known = np.array([not outvoted[message.client] for message in messages])
+    said = np.flatnonzero(known & (sizes > 0.0) & (sizes < np.inf))
     count = min(said.size, LATEST)
     kept = said[np.arange(count) * said.size // max(count, 1)]
     senders = np.array([messages[i].client for i in kept], dtype=np.int64)
@@ -143,11 +147,17 @@ def latest(
 
 
 def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
-    """Make room for clients that are heard for the first time: a live fleet grows at any time."""
-    clients = max(state.score.size, state.trusted.size)
+    """Make room for clients that are heard for the first time: a live fleet grows at any time.
+
+    All columns are as long as the longest afterwards: states that an earlier paofed saved lack some
+    columns, and a client can be trusted before it is heard.
+    """
+    known = (state.last.size, state.score.size, state.aside.size)
+    newer = (state.allowed.size, state.trusted.size)
+    clients = max(max(known), max(newer))
     for message in messages:
         clients = max(clients, message.client + 1)
-    if clients == state.score.size and clients == state.trusted.size:
+    if clients == min(min(known), min(newer)):
         return state
     return BoundedState(
         state.w,
@@ -166,6 +176,19 @@ def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
 def with_room(column: NDArray[_Number], clients: int) -> NDArray[_Number]:
     """Return a number for each of so many clients: those of a column, then zeros."""
     return np.concatenate((column, np.zeros(clients - column.size, dtype=column.dtype)))
+
+
+def are_outvoted(state: BoundedState) -> bool:
+    """Whether the clients that are aside are fewer than the others, so that they may be wrong.
+
+    Those that were heard lately have the say. If most of these are aside, and they are WITNESSES at
+    least, then something has changed for all, and the clients that are aside make the scale and
+    wait for nobody. Fewer than WITNESSES have to be the half of all clients that were ever heard.
+    """
+    lately = (state.last > 0) & (state.last > state.heard[0] - LATEST)
+    aside = np.sum(lately & state.aside)
+    known = lately if aside >= WITNESSES else state.last > 0
+    return bool(2 * np.sum(known & state.aside) < np.sum(known))
 
 
 def judged(
@@ -230,6 +253,27 @@ def opposed(
     return allowed, pull
 
 
+def answered(
+    state: BoundedState, messages: Sequence[Message], sizes: FloatArray, last: IntArray
+) -> FloatArray:
+    """Return which share of the others was heard since the client of each message was, at most 1.
+
+    A client that is aside moves the model by this share of its allowance: who sends while the
+    others have nothing to say cannot be told to be wrong. `last` is as it is after the messages.
+    """
+    clients = np.sum(state.last > 0)
+    shares = np.ones(len(messages))
+    if not are_outvoted(state):
+        return shares
+    own = np.zeros_like(last)
+    for i in range(len(messages)):
+        own[messages[i].client] += sizes[i] > 0.0
+    for i in range(len(messages)):
+        k = messages[i].client
+        shares[i] = min((last[k] - state.last[k] - own[k]) / max(clients - 1, 1), 1.0)
+    return shares
+
+
 def received(
     clip: float,
     aside_above: float,
@@ -251,10 +295,11 @@ def received(
     heard, last, score, aside = judged(aside_above, state, messages, sizes, scale)
     allowed, pull = opposed(state, messages, scale, last)
     limits = np.full(len(messages), clip * scale)
+    answers = answered(state, messages, sizes, last)
     for i in range(len(messages)):
         k = messages[i].client
         if state.aside[k]:
-            limits[i] = min(allowed[k], clip) * scale
+            limits[i] = min(allowed[k], clip) * answers[i] * scale
     after = BoundedState(
         state.w, last_sizes, senders, heard, last, score, aside, allowed, pull, state.trusted
     )

@@ -292,6 +292,49 @@ def test_the_allowance_stays_in_its_bounds(pull: float, end: float) -> None:
     assert allowed == end
 
 
+def test_who_is_aside_does_not_make_the_scale() -> None:
+    before = one_aside(0.0)
+    after = RULE.apply(before, [of(0, FIRST + 1, 50.0), of(1, FIRST + 1, 4.0)], stamp(FIRST + 1))
+    assert after.senders[-1] == 1
+    assert after.sizes[:-1].tobytes() == before.sizes[1:].tobytes()
+
+
+def test_who_is_aside_moves_the_model_by_the_share_of_others_that_it_has_heard() -> None:
+    state = one_aside(0.0)
+    scale = scale_of(state.sizes, state.senders)
+    tick = FIRST
+    for others in ([1, 2, 3, 4], [1, 2], [3], [], [1, 2, 3, 4, 1, 2]):
+        for k in others:  # in ticks of their own, so that client 0 alone moves the model below
+            tick += 1
+            state = RULE.apply(state, [of(k, tick, *state.w[:1] + 0.01 * scale)], stamp(tick))
+        tick += 1
+        scale = scale_of(state.sizes, state.senders)
+        after = RULE.apply(state, [of(0, tick, 50.0)], stamp(tick))
+        limit = after.allowed[0] * min(len(others) / (CLIENTS - 1), 1.0) * scale
+        assert after.w[0] - state.w[0] == pytest.approx(limit, abs=1e-12)
+        state = after
+
+
+def test_a_tick_in_which_all_are_heard_is_a_whole_share() -> None:
+    state = one_aside(0.0)
+    for tick in (FIRST + 1, FIRST + 2):
+        said = [of(k, tick, state.w[0] + (50.0 if k == 0 else 1e-9)) for k in range(CLIENTS)]
+        after = RULE.apply(state, said, stamp(tick))
+        limit = after.allowed[0] * scale_of(state.sizes, state.senders)
+        assert after.w[0] - state.w[0] == pytest.approx(limit / CLIENTS)
+        state = after
+
+
+def test_where_half_of_all_are_aside_they_make_the_scale_and_wait_for_nobody() -> None:
+    state = one_aside(0.0)._replace(aside=np.arange(CLIENTS) <= CLIENTS // 2)
+    for tick in (FIRST + 1, FIRST + 2):
+        after = RULE.apply(state, [of(0, tick, 50.0)], stamp(tick))
+        limit = after.allowed[0] * scale_of(state.sizes, state.senders)
+        assert after.w[0] - state.w[0] == pytest.approx(limit)
+        assert after.senders[-1] == 0
+        state = after
+
+
 def test_where_the_others_pull_is_remembered_while_somebody_is_aside() -> None:
     said = [of(k, FIRST + 1, 1.0 if k == 0 else 0.0) for k in range(CLIENTS)]
     after = RULE.apply(one_aside(0.0), said, stamp(FIRST + 1))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray
-from paofed.core.bounded import LEAST
+from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.bounded import LEAST, BoundedState, grown
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.starting import server_from
 from paofed.errors import InputError
@@ -16,6 +16,8 @@ from paofed.live.protocol.messages import Values
 
 Sent = tuple[int, int, Values]  # device, tick, and the values as they travelled
 _MODEL = "model"
+_TRUSTED = f"{_MODEL}_trusted"
+_NOBODY: BoolArray = np.zeros(0, dtype=np.bool_)
 
 
 class RuleState:
@@ -27,6 +29,8 @@ class RuleState:
         self._features, self._key = manifest.features, keys_of(manifest.seed).server
         self.state: Any
         self.of_earlier = False  # whether the state was saved by a paofed whose rule knew less
+        # Who is trusted under a rule that sets nobody aside, for a later rule that does.
+        self._trusted = _NOBODY
         self.begin(manifest.begins_with)
 
     @property
@@ -42,16 +46,16 @@ class RuleState:
     @property
     def trusted(self) -> set[int]:
         """The devices that are never set aside, because somebody said so."""
-        return set(np.flatnonzero(getattr(self.state, "trusted", ())).tolist())
+        return set(np.flatnonzero(getattr(self.state, "trusted", self._trusted)).tolist())
 
     def trust(self, devices: Collection[int]) -> None:
         """Never set these devices aside, and all others again where they lie far outside."""
-        if not hasattr(self.state, "trusted"):
+        trusted = np.isin(np.arange(max(devices, default=-1) + 1), list(devices))
+        if not isinstance(self.state, BoundedState):
+            self._trusted = trusted
             return
-        size = max([self.state.trusted.size, *(device + 1 for device in devices)])
-        trusted = np.isin(np.arange(size), list(devices))
-        aside = self.state.aside & ~trusted[: self.state.aside.size]
-        self.state = self.state._replace(trusted=trusted, aside=aside)
+        state = grown(self.state._replace(trusted=trusted), ())
+        self.state = state._replace(aside=state.aside & ~state.trusted)
 
     def allowance(self, device: int) -> float:
         """Return how far from the model a device that is set aside may be, in scales."""
@@ -67,15 +71,16 @@ class RuleState:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the whole state, for snapshots, digests and exports."""
-        return named(self.state)
+        trusted = {_TRUSTED: self._trusted} if self._trusted.any() else {}
+        return {**named(self.state), **trusted}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Take up the arrays of this state among those that were saved.
 
         Fields with a default may be missing, as an earlier paofed did not know them.
         """
-        own = self.arrays()
-        found = {name: array for name, array in saved.items() if name.startswith(_MODEL)}
+        own, found = named(self.state), self._without_trust(saved)
+        found = {name: array for name, array in found.items() if name.startswith(_MODEL)}
         newer = {f"{_MODEL}_{field}" for field in getattr(self.state, "_field_defaults", ())}
         known = found.keys() <= own.keys() and own.keys() - found.keys() <= newer
         if not known or not all(_fits(found[n], own[n]) for n in found):
@@ -84,7 +89,7 @@ class RuleState:
                 f"use the paofed that wrote it"
             )
         self.of_earlier = found.keys() != own.keys()
-        self.state = type(self.state)(*({**own, **found}[n].astype(own[n].dtype) for n in own))
+        self._take_up({**own, **found})
 
     def begin(self, w: FloatArray) -> None:
         """Begin anew with a model; devices may join at any time."""
@@ -92,13 +97,28 @@ class RuleState:
 
     def carry(self, saved: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
         """Take up the arrays of another rule's state that fit; return the fields that do not."""
-        own = self.arrays()
+        own, saved = named(self.state), self._without_trust(saved)
         fitting = {n: saved[n] for n in own if n in saved and _fits(saved[n], own[n])}
-        self.state = type(self.state)(*({**own, **fitting}[n].astype(own[n].dtype) for n in own))
+        self._take_up({**own, **fitting})
         if self.aside.any() and not getattr(self._rule, "aside", True):
             self.state = self.state._replace(aside=np.zeros_like(self.state.aside))
         left = sorted(set(saved) - set(fitting))
         return tuple(name.removeprefix(f"{_MODEL}_") for name in left)
+
+    def _take_up(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        own = named(self.state)
+        self.state = type(self.state)(*(arrays[n].astype(own[n].dtype) for n in own))
+        if isinstance(self.state, BoundedState):  # an earlier paofed did not know all columns
+            self.state = grown(self.state, ())
+
+    def _without_trust(self, saved: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the rule itself, and keep who is trusted where the rule does not."""
+        arrays = dict(saved)
+        if not isinstance(self.state, BoundedState) and _fits(
+            saved.get(_TRUSTED, _NOBODY), _NOBODY
+        ):
+            self._trusted = np.asarray(arrays.pop(_TRUSTED, _NOBODY))
+        return arrays
 
 
 def named(state: Any) -> dict[str, NDArray[Any]]:

@@ -80,6 +80,37 @@ def test_trust_survives_a_change_and_a_rollback(fleet: Fleet) -> None:
         assert store.is_intact()
 
 
+WITHOUT_BOUNDS = [{"clip": None}, {"algorithm": "fed-async"}]
+
+
+@pytest.mark.parametrize("values", WITHOUT_BOUNDS, ids=["no clip", "another rule"])
+def test_trust_survives_a_rule_that_sets_nobody_aside(
+    values: dict[str, object], fleet: Fleet
+) -> None:
+    usual = {"clip": 6.0, "algorithm": "pao-fed-u1"}
+    trust(fleet, ["west"])
+    change_fleet(fleet, Changes(values=values))
+    with fleet.store() as store:
+        assert trusted(store) == ["west"]
+        assert store.is_intact()
+    change_fleet(fleet, Changes(values={"step_size": 0.3}))
+    change_fleet(fleet, Changes(values=usual))
+    with fleet.store() as store:
+        assert trusted(store) == ["west"]
+        first = store.recover().tick
+        assert not any(lives(store, range(first, first + 20)))
+        assert store.is_intact()
+
+
+def test_who_was_not_trusted_before_is_not_afterwards(fleet: Fleet) -> None:
+    change_fleet(fleet, Changes(values={"clip": None}))
+    with fleet.store() as store:
+        assert list(store.recover().rule.arrays()) == ["model"]
+    change_fleet(fleet, Changes(values={"clip": 6.0}))
+    with fleet.store() as store:
+        assert trusted(store) == []
+
+
 def test_updates_that_wait_are_not_lost(fleet: Fleet) -> None:
     with fleet.store() as store:
         before = store.recover()

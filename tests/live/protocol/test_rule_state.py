@@ -21,7 +21,9 @@ from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.lines import pack
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Repair, Store, Verification
+from paofed.live.protocol.change import Changes, change
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.scaling import ManifestError
 from paofed.live.trials.rehearsal import rehearse
 from tests.effort import effort
@@ -255,6 +257,58 @@ def test_a_state_of_an_earlier_paofed_is_taken_up_and_goes_on() -> None:
     assert now.digest() == before.digest()
     with pytest.raises(InputError, match="a server's state that was saved has"):
         before.rule.restore({name: saved[name] for name in saved if name != "model_score"})
+
+
+def wild(coordinator: Coordinator, ticks: range) -> None:
+    """Let all devices be heard, the first one far outside."""
+    for tick in ticks:
+        for device in range(5):
+            values = (50.0 if device == 0 else 1.0) * np.sin([device + 3.0 * tick, device - tick])
+            message = update(tick, *values, epoch=coordinator.manifest.epoch)
+            records(coordinator, device, message)
+        coordinator.close(tick + 1)
+
+
+@pytest.fixture
+def upgraded() -> Coordinator:
+    """A new server that takes up what an earlier paofed saved when a device was set aside."""
+    before, now = server(5, clip=6.0), server(5, clip=6.0)
+    wild(before, range(20))
+    saved = before.state()
+    now.restore({name: saved[name] for name in saved if name not in NEWER})
+    assert now.rule.of_earlier
+    assert now.rule.aside.tolist() == [True, False, False, False, False]
+    return now
+
+
+FOLLOWS: dict[str, Callable[[Coordinator], Coordinator]] = {
+    "updates": lambda server: server,
+    "a change": lambda server: changed(server, Changes(values={"clip": 5.0})),
+    "the clock": lambda server: changed(server, Changes()),
+    "a rollback": lambda server: rolled_back(server, server),
+    "without some": lambda server: replayed(server, server, [], {1}),
+}
+
+
+def changed(server: Coordinator, changes: Changes) -> Coordinator:
+    found = change(server, changes, server.manifest.begins(server.tick), anyway=True)
+    assert found is not None
+    return found.server
+
+
+@pytest.mark.parametrize("trusted", [[], [0], [7]])
+@pytest.mark.parametrize("what", FOLLOWS)
+def test_a_state_of_an_earlier_paofed_lives_on_in_a_new_server(
+    what: str, trusted: list[int], upgraded: Coordinator
+) -> None:
+    after = FOLLOWS[what](upgraded)
+    assert after.rule.aside[0]
+    after.rule.trust(trusted)
+    wild(after, range(after.tick, after.tick + 10))
+    assert after.rule.trusted == set(trusted)
+    assert after.rule.aside[0] == (0 not in trusted)
+    columns = ("last", "score", "aside", "allowed", "trusted")
+    assert len({getattr(after.rule.state, column).size for column in columns}) == 1
 
 
 def live_through(coordinator: Coordinator, ticks: range) -> None:

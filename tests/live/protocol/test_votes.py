@@ -23,12 +23,13 @@ LEARNED_SELDOM = effort(everyday=40, thorough=12)  # an error that is reached by
 class Fleet:
     """Twelve devices and their server."""
 
-    def __init__(self, labelled: int) -> None:
+    def __init__(self, labelled: int, features: int = 200) -> None:
         self.labelled = labelled  # how many devices have targets
         self.every = 1  # and at each of how many contacts
         self.raised = 0.0  # by how much the world has changed
+        self.wrong = 0.0  # by how much device 0 measures too much
         self.random = np.random.default_rng(5)
-        self.manifest = manifest()
+        self.manifest = manifest(features)
         self.server = Coordinator(self.manifest)
         self.edges = [Edge(self.manifest, k) for k in range(DEVICES)]
         for k in range(DEVICES):
@@ -44,7 +45,8 @@ class Fleet:
             for k, edge in enumerate(self.edges):
                 x, y = self.sample()
                 if k < self.labelled and tick % self.every == 0:
-                    edge.learn(x, y + self.random.normal(0, 3))
+                    wrong = self.wrong if k == 0 else 0.0
+                    edge.learn(x, y + wrong + self.random.normal(0, 3))
                 payload = edge.contact(float(tick)) or b""
                 for effect in [*self.server.receive(k, payload), *self.server.committed()]:
                     if isinstance(effect, Send):
@@ -102,6 +104,32 @@ def test_a_fleet_with_few_targets_follows_a_change_of_the_world() -> None:
     assert before > 50.0
     assert fleet.error() < LEARNED
     assert fleet.accused() == []
+
+
+def test_who_is_set_aside_does_not_take_over_while_the_others_only_read() -> None:
+    """If it makes the scale and nobody has to answer, the error is twice as large afterwards."""
+    fleet = Fleet(DEVICES, features=80)
+    fleet.live(TICKS)
+    fleet.wrong = 100.0
+    fleet.live(TICKS)
+    before = fleet.error()
+    assert fleet.accused() == [0]
+    fleet.labelled = 1  # device 0 alone has targets
+    fleet.live(2 * TICKS)
+    assert fleet.accused() == [0]
+    assert fleet.error() < 1.2 * before
+
+
+def test_three_that_are_set_aside_teach_what_has_changed_for_all() -> None:
+    """Nobody else has targets, so these three know best: without them the error stays at 190."""
+    fleet = Fleet(DEVICES, features=80)
+    fleet.live(60)
+    fleet.labelled, fleet.raised = 3, 200.0
+    fleet.live(20)
+    assert fleet.accused() == [0, 1, 2]
+    fleet.live(80)
+    assert fleet.accused() == []
+    assert fleet.error() < 100.0
 
 
 def test_who_only_reads_comes_to_the_model_of_the_others() -> None:
