@@ -164,7 +164,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def at_work(extras: str, folder: Path) -> list[str]:
     """Documented commands for which these extras are enough."""
-    model = FORMATS / "model-1.json"
+    model = FORMATS / "model-1.npz"
     (folder / "seen.csv").write_text("a,b,c,d\n" + "0.1,0.2,0.3,0.4\n")
     (folder / "small.toml").write_text(small_scenario().to_toml(), encoding="utf-8")
     (folder / "sheds.csv").write_text("\n".join(readings()) + "\n", encoding="utf-8")
