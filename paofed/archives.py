@@ -66,6 +66,14 @@ class _Claim(NamedTuple):
         return math.prod(self.shape)
 
 
+def plain_arrays(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the arrays; refuse those of Python objects, which NumPy would write as a pickle."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise TypeError(f"{name} holds Python objects: expected numbers or text")
+    return dict(arrays)
+
+
 def save_arrays(
     path: Path, arrays: Mapping[str, NDArray[np.generic]], contents: Contents | None = None
 ) -> None:
@@ -75,7 +83,7 @@ def save_arrays(
     NumPy and other programs pass over.
     """
     with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **plain_arrays(arrays))
         if contents is not None:
             note = f"paofed format {contents.format}".encode()
             file.seek(-2, 2)  # an archive ends with the length of its comment, which is 0 here

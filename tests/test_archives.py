@@ -351,3 +351,10 @@ def test_damage_is_told_or_does_not_matter(tmp_path: Path, kind: str, packed: bo
             refusals.append(str(error))
     assert len(refusals) > 50
     assert all(str(path) in told and "\n" not in told for told in refusals)
+
+
+def test_python_s_objects_are_not_written(tmp_path: Path) -> None:
+    """NumPy would write them as a pickle, which nobody reads here."""
+    with pytest.raises(TypeError, match="x holds Python objects: expected numbers or text"):
+        save_arrays(tmp_path / "x.npz", {"x": np.array([object()])})
+    assert not (tmp_path / "x.npz").exists()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.archives import plain_arrays
 from paofed.live.journal.database import FILE, REMEDY, StoreError, TakenOverError
 from paofed.live.journal.members import Members
 from paofed.live.journal.retention import Snapshot, deletable, kept, most_bytes
@@ -241,5 +242,5 @@ def unpack(state: bytes) -> dict[str, NDArray[Any]]:
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return arrays as the bytes of an `.npz`."""
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
+    np.savez(file, **plain_arrays(arrays))
     return file.getvalue()
