@@ -63,10 +63,9 @@ class Source:
             with without_backtraces(pl.exceptions.PanicException):
                 frame = self._read(names, separator, wide)
             frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
-        except OSError as error:
-            raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
-        except EOFError:
-            raise FileError(f"{path} cannot be read: it ends in the middle") from None
+        except (OSError, EOFError) as error:  # EOFError: some versions of polars, for a cut archive
+            why = getattr(error, "strerror", None) or error
+            raise FileError(f"{path} cannot be read: {why}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).strip().partition("\n")[0]
             if isinstance(error, pl.exceptions.PanicException):
