@@ -78,7 +78,7 @@ FLEET = [
 ]
 # Who asks for what without an extra, and the extras that the one line names.
 MISSING = {
-    "fleet init farm " + INPUTS: "fleet",
+    "fleet init barn " + INPUTS: "fleet",
     "device run 0-north.json": "device",
     "demo": "sim,fleet,demo",
     "run setting-1": "sim",
@@ -205,4 +205,6 @@ def test_an_extra_in_an_environment_of_its_own(extras: str, wheel: Path, tmp_pat
         assert "the fleet was not reached" in told.err
     lacking = {"device": {"fleet", "sim"}, "fleet": {"sim"}, "": {"fleet", "device", "sim"}}
     asked = {c: e for c, e in MISSING.items() if {e} & lacking.get(extras, {"fleet", "device"})}
+    if "device" in extras:  # an MQTT client is all that this benchmark lacks without an extra
+        asked.pop("bench load", None)
     require_hints(driven(clean.python, folder, asked), asked.values())

@@ -23,7 +23,7 @@ BROKEN = {
         "if ((int64_t)tick > paofed_tick(device)) {",
         "if (true) {",
     ),
-    "a tick is used twice": ("if (now > kept->stamped) {", "if (now >= kept->stamped) {"),
+    "a tick is used twice": ("&& (now > kept->stamped)) {", "&& (now >= kept->stamped)) {"),
     "patience is not kept": (">= (int64_t)device->patience", ">= 0"),
     "no doubt after a restart": ("doubt_left = device->doubt;", "doubt_left = 0u;"),
     "a reply confirms what an earlier life sent": (

@@ -153,7 +153,7 @@ def the_window_of_duplicates_is_not_in_the_snapshot(monkeypatch: pytest.MonkeyPa
 
 
 def lines_are_committed_after_the_replies(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "write", "with self._writing():", "if not self.folder:")
+    broken(monkeypatch, Store, "write", "with self._going_on():", "if not self.folder:")
 
 
 def replies_do_not_wait_until_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,8 +271,8 @@ def nothing_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scores_are_forgotten_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    right, wrong = "found[n].astype", '(found[n] * (n != "model_score")).astype'
-    broken(monkeypatch, RuleState, "restore", right, wrong)
+    right, wrong = "arrays[n].astype", '(arrays[n] * (n != "model_score")).astype'
+    broken(monkeypatch, RuleState, "_take_up", right, wrong)
 
 
 def what_a_learner_keeps_is_lost_in_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
