@@ -110,7 +110,10 @@ def rows(text: str) -> dict[str, list[str]]:
 
 
 def ignoring_numbers(text: str) -> list[str]:
-    """The lines with # for every number, marked as the best of its column or not, and for every amount of bytes whatever its unit is."""
+    """The lines with # for every number, and for every amount of bytes whatever its unit is.
+
+    A number may be marked (*) as the best of its column.
+    """
     number = r"(?<![^\s(])[-+]?\d[\d,.]*(?:e-?\d+)?\*?(?![^\s),;:}])(?: [kMG]B\b)?"
     return [" ".join(re.sub(number, "#", line).split()) for line in text.splitlines()]
 
