@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.core.metrics import decibels
+from paofed.demo import account as accounting
 from paofed.demo import play as playing
-from paofed.demo.account import account_of
+from paofed.demo.account import Account, account_of
 from paofed.demo.play import Play
 from paofed.demo.scene import first_tick, manifest_of, scenario_of
 from paofed.live.fleet.settings import Settings
@@ -24,6 +26,7 @@ from paofed.live.protocol.edge import Edge
 from paofed.live.server.status import Status
 from paofed.live.trials.processes import find_broker
 from paofed.world.realize import realize
+from paofed.world.trace import Trace
 from tests.effort import long, some
 from tests.live.brokers import until
 from tests.system import needs
@@ -86,6 +89,13 @@ def test_a_small_fleet_lives_and_is_held_to_account(
     monkeypatch.setattr(playing, "find_broker", lambda: program)
     monkeypatch.setattr(playing, "_BETWEEN", (0.3, 0.6))
     monkeypatch.setattr(playing, "_CALM", 2.0)
+    accounts: list[tuple[Account, Trace]] = []
+
+    def kept(folder: Path, trace: Trace, first: int) -> Account:
+        accounts.append((account_of(folder, trace, first), trace))
+        return accounts[0][0]
+
+    monkeypatch.setattr(accounting, "account_of", kept)
     out = tmp_path / "pictures" / "demo.png"
     words = ["demo", "--devices", "3", "--ticks", "80", "--tick", "0.1", "--out", str(out)]
     assert main([*words, "--json"]) == 0
@@ -94,7 +104,11 @@ def test_a_small_fleet_lives_and_is_held_to_account(
     assert said["updates"] > 10
     assert sum(said["misfortunes"].values()) > 3
     assert 0 < said["bytes"] < said["bytes_full"]
-    assert abs(said["live_db"] - said["simulated_db"]) < 3
+    # How many updates a fleet that fails so often gets through depends on the machine: it is held
+    # to the simulation at the tick when the simulated server had heard as many.
+    account, trace = accounts[0]
+    as_many = np.searchsorted(trace.available.sum(axis=1).cumsum(), said["updates"])
+    assert abs(said["live_db"] - decibels(account.simulated[as_many])) < 0.5
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
