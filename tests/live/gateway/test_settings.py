@@ -54,7 +54,7 @@ def test_every_example_can_be_followed(preset: str, tmp_path: Path) -> None:
 
 
 WRONG = {
-    "is not TOML": ("file =", "file"),
+    "not valid TOML": ("file =", "file"),
     "unknown setting 'windw': did you mean 'window'?": ('state = "state"', "windw = 3"),
     "there is no state": ('state = "state"', ""),
     "window is 0: expected a number above 0": ('state = "state"', 'state = "s"\nwindow = 0'),
