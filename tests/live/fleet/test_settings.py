@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.errors import FileError, shown, InputError
+from paofed.errors import FileError, InputError, shown
 from paofed.live.fleet.settings import FILE, Security, Settings, SettingsError
 
 OTHER: dict[str, Any] = {
