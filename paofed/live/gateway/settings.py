@@ -171,12 +171,15 @@ def _value(key: str, told: object, where: Mapping[str, Any]) -> tuple[Pattern, t
 
 
 def _topic(where: Mapping[str, Any]) -> str:
-    preset = where.get("preset")
-    if preset is not None and preset not in PRESETS:
-        raise GatewayError(unknown("preset", str(preset), PRESETS))
-    if "topic" not in where and preset is None:
+    if "topic" not in where and "preset" not in where:
         raise GatewayError("telemetry has neither a preset nor a topic")
-    return _text("telemetry.topic", where.get("topic", PRESETS.get(preset or "", "")))
+    usual = None
+    if "preset" in where:
+        preset = _text("telemetry.preset", where["preset"])
+        if preset not in PRESETS:
+            raise GatewayError(unknown("preset", preset, PRESETS))
+        usual = PRESETS[preset]
+    return _text("telemetry.topic", where.get("topic", usual))
 
 
 def _pattern(key: str, topic: object, *, may_be_shared: bool = False) -> Pattern:

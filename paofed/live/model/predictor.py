@@ -171,7 +171,7 @@ def _inputs(columns: tuple[Transform, ...], told: list[dict[str, Any]]) -> tuple
     needed = [(asked.name, asked.kind) for asked in inputs_of(columns, ())]
     if [(asked.name, asked.kind) for asked in found] != needed:
         raise InputError(
-            f"its inputs are not those of its columns, {listed([n for n, _ in needed])}"
+            f"its inputs are not those of its columns, {cut(listed([n for n, _ in needed]))}"
         )
     for name, _, *limits in found:
         if not all(limit is None or _is_number(limit) for limit in limits):

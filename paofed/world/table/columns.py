@@ -245,7 +245,8 @@ def seconds(text: str) -> float | None:
     (900.0, 1209600.0, None)
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|min|h|d|w)", text.strip())
-    return float(found[1]) * _UNITS[found[2]] if found and float(found[1]) else None
+    length = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    return length if 0 < length < math.inf else None
 
 
 def duration_text(length: float) -> str:

@@ -85,6 +85,11 @@ WRONG = {
         'topic = "plant/{source}/data"',
         'preset = "zigbee"',
     ),
+    "telemetry.preset is ['x']: expected a text": (
+        'topic = "plant/{source}/data"',
+        'preset = ["x"]',
+    ),
+    "telemetry.password is no text: expected": ("[inputs]", "password = 1234\n[inputs]"),
     "neither a preset nor a topic": ('topic = "plant/{source}/data"', ""),
     "telemetry.port is 0: expected 1 to 65535": ("[inputs]", "port = 0\n[inputs]"),
     "telemetry.port is '1': expected a value of type int": ("[inputs]", 'port = "1"\n[inputs]'),

@@ -209,6 +209,21 @@ def test_what_is_no_tick(tick: str, calendar: bool) -> None:
         timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, tick)
 
 
+@pytest.mark.parametrize("tick", ["9" * 400 + "d", "0.0h"])
+def test_a_length_that_no_tick_has(tick: str) -> None:
+    with pytest.raises(InputError, match=r"`tick` is '[0.9]+h?.*: expected a length such as 15min"):
+        timeline(Times(ONE + np.array([0.0, 1, 2, 0]), calendar=True), DEVICES, tick)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "tick"),
+    [([0.0, 1, 2, 0], "5e-324"), ([0.0, 1e-300, 1e300, 0], None), ([-1e308, 0, 1e308, 0], "1")],
+)
+def test_ticks_that_nobody_can_count(numbers: list[float], tick: str | None) -> None:
+    with pytest.raises(InputError, match=r"are too many to count: take longer ticks \(`tick`\)"):
+        timeline(Times(np.array(numbers), calendar=False), DEVICES, tick)
+
+
 def test_a_tick_is_the_usual_time_of_one_device_not_of_all() -> None:
     """Devices that take turns, and one that was silent before the other began."""
     turns = Times(ONE + 1800.0 * np.array([0, 2, 4, 1, 3, 5]), calendar=True)
