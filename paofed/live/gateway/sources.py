@@ -166,7 +166,7 @@ def _require_right(sources: Mapping[str, TelemetrySource], passed_over: Mapping[
         all(map(is_name, sources))
         and all(type(number) is int and 0 <= number < 2**63 for number in whole)
         and all(type(time) in (int, float) and abs(time) < _NEVER for time in times)
-        and all(type(source.waits) is bool and type(source.why) is str for source in known)
+        and all((type(one.waits), type(one.why)) == (bool, str) for one in known)
         and len(set(places)) == len(places)
     )
     if not right:

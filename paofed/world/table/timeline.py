@@ -52,7 +52,7 @@ class Timeline(NamedTuple):
             if length is not None:
                 return self.first + length
             return instant(text, self.zone) if self.calendar else finite(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             time = (
                 "a time such as 2014-03-01, a length such as 30d (min, h, d, w)"
                 if self.calendar

@@ -14,7 +14,8 @@ from paofed.world.table.columns import Texts
 from paofed.world.table.local import in_utc
 from paofed.world.table.source import Source
 
-FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
+# Seconds: the years 1 to 9999, but for two days at each end, so that clocks of all zones show them.
+FIRST, LAST = -62_135_424_000.0, 253_402_127_999.0
 _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _CLOCK = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 _RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
@@ -61,7 +62,7 @@ def times_of(
         return Times(found.values, calendar=False)
     beyond = (found.values < FIRST) | (found.values > LAST)
     source.refuse_where(
-        beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
+        beyond, "its time is not in the years 1 to 9999: are these milliseconds (unix-ms)?"
     )
     local = np.broadcast_to(found.local, found.values.shape)
     if zone is None or not local.any():

@@ -289,8 +289,31 @@ def test_readings_half_a_tick_off_keep_their_distance() -> None:
 
 def test_milliseconds_taken_for_seconds_are_told(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [str(int(ONE)), str(int(ONE * 1000))], "t")
-    with pytest.raises(FileError, match=r"line 3: its time is beyond the year 9999: are these mil"):
+    with pytest.raises(FileError, match=r"line 3: its time is not in the years 1 to 9999: are t"):
         times(path, "t", form="unix")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("end", ["", "Z"])
+def test_no_clock_shows_the_ends_of_the_calendar(tmp_path: Path, zone: str, end: str) -> None:
+    """A day further, clocks east or west of here would be in the year 0 or 10000."""
+    for text, right in (
+        ("9999-12-31 23:59:59", False),
+        ("0001-01-01 00:00:00", False),
+        ("9999-12-29 23:59:59", True),
+        ("0001-01-03 00:00:00", True),
+    ):
+        path = write(tmp_path / "t.csv", [f"{text}{end}"], "t")
+        source = Source(path, ["t"], separator=None, missing=MISSING)
+        if right:
+            line = module.covered(times_of(source, ["t"], None, zone), zone)
+            assert line.text(line.first).startswith(text[:5])
+            assert line.text(line.moment(text, "until"))
+        else:
+            with pytest.raises(FileError, match="line 2: its time is not in the years 1 to 9999"):
+                times_of(source, ["t"], None, zone)
+    with pytest.raises(InputError, match="`until` is '0001-01-01': expected a time such as"):
+        line._replace(zone="Asia/Tokyo").moment("0001-01-01", "until")
 
 
 def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:
