@@ -300,8 +300,8 @@ def test_no_clock_shows_the_ends_of_the_calendar(tmp_path: Path, zone: str, end:
     for text, right in (
         ("9999-12-31 23:59:59", False),
         ("0001-01-01 00:00:00", False),
-        ("9999-12-29 23:59:59", True),
-        ("0001-01-03 00:00:00", True),
+        ("9999-12-28 23:59:59", True),
+        ("0001-01-04 00:00:00", True),
     ):
         path = write(tmp_path / "t.csv", [f"{text}{end}"], "t")
         source = Source(path, ["t"], separator=None, missing=MISSING)
@@ -312,8 +312,6 @@ def test_no_clock_shows_the_ends_of_the_calendar(tmp_path: Path, zone: str, end:
         else:
             with pytest.raises(FileError, match="line 2: its time is not in the years 1 to 9999"):
                 times_of(source, ["t"], None, zone)
-    with pytest.raises(InputError, match="`until` is '0001-01-01': expected a time such as"):
-        line._replace(zone="Asia/Tokyo").moment("0001-01-01", "until")
 
 
 def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:
