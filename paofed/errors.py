@@ -70,11 +70,28 @@ def require_format(what: str, noted: object, newest: int) -> None:
     paofed.errors.NewerFormatError: run.npz is a result of format 3, this paofed knows 2: ...
     """
     if isinstance(noted, int) and noted < 1:
-        raise FileError(f"{what} of format {noted!r}: expected one from 1 to {newest}")
+        raise FileError(f"{what} of format {shown(noted)}: expected one from 1 to {newest}")
     if type(noted) is not int or noted > newest:
         raise NewerFormatError(
-            f"{what} of format {noted!r}, this paofed knows {newest}: upgrade paofed"
+            f"{what} of format {shown(noted)}, this paofed knows {newest}: upgrade paofed"
         )
+
+
+_LONGEST_QUOTE, _LONGEST_LIST = 200, 4000  # characters that an error shows
+
+
+def cut(text: str, most: int = _LONGEST_QUOTE) -> str:
+    """Return a text, or the beginning of a long one: what an error quotes may be a whole file.
+
+    >>> cut("north"), cut("north-west", 5)
+    ('north', 'north... (10 characters)')
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def shown(value: object) -> str:
+    """Write a value for an error, as `repr` does, cut where it is long."""
+    return cut(repr(value))
 
 
 def unknown(kind: str, got: str, known: Iterable[str]) -> str:
@@ -86,7 +103,7 @@ def unknown(kind: str, got: str, known: Iterable[str]) -> str:
     names = list(known)
     near = nearest(got, names)
     hint = f": did you mean {near!r}?" if near else ""
-    return f"unknown {kind} {got!r}{hint} (known: {', '.join(names)})"
+    return f"unknown {kind} {shown(got)}{hint} (known: {cut(', '.join(names), _LONGEST_LIST)})"
 
 
 def nearest(got: str, known: Iterable[str]) -> str | None:
@@ -98,7 +115,9 @@ def nearest(got: str, known: Iterable[str]) -> str | None:
     ('run', '--step-size')
     >>> nearest("train", ["readings", "trace"])
     """
-    names = list(known)
+    if len(got) > _LONGEST_QUOTE:  # comparing long texts would take minutes
+        return None
+    names = [name for name in known if len(name) <= _LONGEST_QUOTE]
     longer = [name for name in names if len(got) > 2 and name.startswith(got)]
     alike = [name for name in names if name[:1] == got[:1]]
     found = (

@@ -1,7 +1,6 @@
 """A sweep as it is asked for: checked whole before anything is run, and read from TOML."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +8,13 @@ from typing import Any
 
 from paofed.algorithms import Algorithm
 from paofed.core.random import key_of
-from paofed.errors import AlgorithmError, InputError, unknown, whole
+from paofed.errors import AlgorithmError, InputError, shown, unknown, whole
 from paofed.files import read_text
 from paofed.sweeping import RUNS
 from paofed.sweeping.axes import Axes, Span, axis_of
 from paofed.sweeping.design import drawn, grid
 from paofed.sweeping.points import Layout, laid_out
+from paofed.toml import toml_of
 from paofed.world.names import PRESETS
 from paofed.world.scenario import Scenario, place_in_text, scenario_of, toml_value
 
@@ -81,7 +81,9 @@ def is_sweep(path: str | Path) -> bool:
     """Whether a file is a sweep rather than a scenario: a sweep has a key `over`."""
     if str(path) in PRESETS or not Path(path).is_file():
         return False
-    return re.search(r"^\s*(\[over\b|over\b.*=)", read_text(Path(path)), re.MULTILINE) is not None
+    return (
+        re.search(r"^[ \t]*(\[over\b|over\b.*=)", read_text(Path(path)), re.MULTILINE) is not None
+    )
 
 
 def load(path: str | Path, **instead: Any) -> Sweep:
@@ -91,9 +93,9 @@ def load(path: str | Path, **instead: Any) -> Sweep:
     """
     path, text = Path(path), read_text(Path(path))
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
+        values = toml_of(text)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     for key in values:
         if key not in _KEYS:
             raise InputError(f"{_at(key, text, path)}{unknown('key', key, _KEYS)}")
@@ -105,12 +107,12 @@ def load(path: str | Path, **instead: Any) -> Sweep:
         if key not in values:
             raise InputError(f"{path}: {key} is missing: expected {expected}")
         if not isinstance(values[key], kind):
-            got = f"{key} is {values[key]!r}"
+            got = f"{key} is {shown(values[key])}"
             raise InputError(f"{_at(key, text, path)}{got}: expected {expected}")
     for word in values["algorithms"]:
         if not isinstance(word, str):
             where = _at("algorithms", text, path)
-            raise InputError(f"{where}algorithms holds {word!r}: expected names")
+            raise InputError(f"{where}algorithms holds {shown(word)}: expected names")
     over = _flat(values.pop("over"))
     scenario, methods = values.pop("scenario"), values.pop("algorithms")
     try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.results.stored import Above, misfit
+from paofed.simulate.results.stored import Above, misfit, wrong_faults
 
 _FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
 SWEPT = Contents(
@@ -72,6 +72,7 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
     ):
         if told != there:
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
+    yield from wrong_faults(provenance["scenario"].get("faults"))
     yield from _wrong_axes(provenance["axes"])
     yield from _wrong_points(provenance)
     for name in ("finals", "fresh_finals", "traffic"):

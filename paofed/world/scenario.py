@@ -3,7 +3,6 @@
 import json
 import re
 import reprlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from paofed.core.features import require_features
-from paofed.errors import FileError, InputError, ScenarioError, unknown
+from paofed.errors import FileError, InputError, ScenarioError, shown, unknown
+from paofed.toml import toml_of
 from paofed.world.availability import Availability, Bursts
 from paofed.world.battery import Battery
 from paofed.world.delays import LONGEST, Delay
@@ -289,9 +289,9 @@ class Scenario(Value):
     def parse(cls, text: str, origin: str, folder: Path | None = None) -> Self:
         """Check the text of a scenario; `origin` names it in errors, `folder` holds its tables."""
         try:
-            values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(f"{origin}: not valid TOML: {error}") from None
+            values = toml_of(text)
+        except InputError as error:
+            raise ScenarioError(f"{origin}: {error}") from None
         return cls.made(_with_paths(values, folder or Path()), origin, text)
 
     @classmethod
@@ -457,7 +457,7 @@ def _explain(error: ErrorDetails, text: str, origin: str) -> str:
     message = error["msg"].removeprefix("Value error, ")
     if isinstance(error["input"], dict):
         return f"{place}{message}"
-    got = f"{key} is {error['input']!r}" if path else repr(error["input"])
+    got = f"{key} is {shown(error['input'])}" if path else shown(error["input"])
     if kind in _EXPECTED:
         limits = {
             k: f"{v:g}" if isinstance(v, float) else v for k, v in error.get("ctx", {}).items()

@@ -43,6 +43,17 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "not JSON": (arrays(provenance=np.array("{")), "its provenance is not JSON"),
     "empty": (about(dict.clear), "its provenance.scenario is missing or of another type"),
+    "stream": (
+        about(lambda p: p["scenario"].update(stream="x")),
+        "its provenance.scenario.stream is missing or of another type",
+    ),
+    **{
+        f"faults {faults}": (
+            about(lambda p, faults=faults: p["scenario"].update(faults=faults)),  # type: ignore[misc]
+            "its faults are none that a scenario may have",
+        )
+        for faults in ("x", [3], [{"kind": "x"}])
+    },
     "seed": (about(lambda p: p.update(seed="0")), "its provenance.seed is missing or of another"),
     "random": (about(lambda p: p.update(random="9")), "its provenance.random is of another type"),
     "points": (about(lambda p: p["points"].pop()), "tells of 23 points, but its arrays hold 24"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.transform import Measures, Transform, require, turn, turn_labels
-from paofed.errors import InputError
+from paofed.errors import InputError, shown
 
 Cycle = Literal["hour", "weekday", "yearday"]
 CYCLES: tuple[str, ...] = get_args(Cycle)
@@ -85,6 +85,6 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise InputError(
-            f"{name!r} is no zone that is known here: expected a name such as Europe/Oslo (where "
-            f"no zone is known: pip install tzdata)"
+            f"{shown(name)} is no zone that is known here: expected a name such as Europe/Oslo "
+            f"(where no zone is known: pip install tzdata)"
         ) from None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
-from paofed.errors import InputError
+from paofed.errors import InputError, shown
 
 Measures = Literal["number", "text", "time"]
 
@@ -55,7 +55,7 @@ class Transform(ABC):
 def require(right: bool, record: Transform, expected: str) -> None:  # noqa: FBT001 (an assertion)
     """Refuse a record for which `right` is false; `expected` says what would be right."""
     if not right:
-        raise InputError(f"{record}: expected {expected}")
+        raise InputError(f"{shown(record)}: expected {expected}")
 
 
 def turn_labels(name: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.transform import Measures, Transform, require, turn, turn_labels
-from paofed.errors import InputError
+from paofed.errors import InputError, shown
 
 COMPASS = ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE",
            "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")  # fmt: skip
@@ -47,7 +47,7 @@ class Compass(Text):
         for name in found.tolist():
             if name and name.upper() not in COMPASS:
                 raise InputError(
-                    f"column {self.name} holds {name!r}, which is no direction: "
+                    f"column {self.name} holds {shown(name)}, which is no direction: "
                     f"expected {', '.join(COMPASS)}; or take {self.name}:one-hot"
                 )
         turns = [COMPASS.index(n.upper()) / 16 if n else math.nan for n in found.tolist()]

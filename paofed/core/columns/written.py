@@ -8,7 +8,7 @@ from paofed.core.columns.calendar import Calendar
 from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.words import Compass, OneHot
-from paofed.errors import InputError, unknown
+from paofed.errors import InputError, shown, unknown
 
 KINDS: Mapping[str, type[Transform]] = {
     record.kind: record for record in (Number, Cyclic, Compass, OneHot, Calendar)
@@ -63,7 +63,7 @@ def read(value: object) -> Transform:
             raise InputError(f"{unknown(f'key of {kind}', str(key), known)}: upgrade paofed")
         is_right, expected = _FORMS[key]
         if not is_right(content):
-            raise InputError(f"the {key} of {kind} is {content!r}: expected {expected}")
+            raise InputError(f"the {key} of {kind} is {shown(content)}: expected {expected}")
     for key, default in known.items():
         if default is MISSING and key not in found:
             raise InputError(f"a column of {kind} has no {key!r}")

@@ -32,10 +32,12 @@ class BrokerAccount:
 def read_accounts(path: Path) -> dict[str, BrokerAccount]:
     """Return accounts by label; an error about the file never shows a password."""
     lines = csv.reader(read_text(path).splitlines())
-    header = tuple(next(lines, []))
-    if header != _COLUMNS:
-        raise FileError(f"{path} begins with {','.join(header)!r}: expected {','.join(_COLUMNS)}")
-    rows = [(lines.line_num, row) for row in lines if row]
+    try:
+        header, *rows = [(lines.line_num, row) for row in lines if row] or [(1, [])]
+    except csv.Error as error:  # a cell of more characters than Python reads
+        raise FileError(f"{path}, line {lines.line_num}: {error}: is a quote not closed?") from None
+    if tuple(header[1]) != _COLUMNS:
+        raise FileError(f"{path} has no header: expected {','.join(_COLUMNS)} in its first line")
     for number, row in rows:
         if len(row) != len(_COLUMNS) or not all(row):
             raise FileError(f"{path}, line {number}: expected a label, a user and a password")

@@ -3,13 +3,13 @@
 import ipaddress
 import math
 import re
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from paofed.errors import InputError, unknown
+from paofed.errors import InputError, shown, unknown
 from paofed.files import read_text, write_text
+from paofed.toml import toml_of
 
 FILE = "fleet.toml"
 Security = Literal["certificate", "password", "external", "none"]
@@ -57,8 +57,9 @@ class Settings:
         _check("http", right, self.http, '"HOST:PORT", or "" for none')
         right = self.http_names == "" or all(map(_is_host, self.http_names.split(" ")))
         _check("http_names", right, self.http_names, "host names with a space between two")
-        _check("snapshot_every", self.snapshot_every >= 1, self.snapshot_every, "1 tick or more")
-        _check("keep_days", self.keep_days >= 0, self.keep_days, "0 days or more")
+        every, keep = self.snapshot_every, self.keep_days
+        _check("snapshot_every", 1 <= every <= _MOST_TICKS, every, f"1 to {_MOST_TICKS:,} ticks")
+        _check("keep_days", 0 <= keep <= _MOST_DAYS, keep, f"0 to {_MOST_DAYS:,} days")
         _check("budget", self.budget >= 0, self.budget, "bytes a day, or 0 for no budget")
         limit = self.validation_limit
         _check("validation_limit", 0 <= limit < math.inf, limit, "an error, or 0 for no limit")
@@ -94,20 +95,19 @@ class Settings:
         path = folder / FILE
         if not path.is_file():
             raise SettingsError(f"{folder} holds no fleet: there is no {FILE} in it")
+        text = read_text(path)
         try:
-            values: dict[str, Any] = tomllib.loads(read_text(path))
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{path} is not TOML: {error}") from None
-        if "name" not in values:
-            raise SettingsError(f"{path} has no name")
-        try:
+            values = toml_of(text)
+            if "name" not in values:
+                raise SettingsError("there is no name")
             _check_types(values)
             # Fleets that were made before there was a choice have short names.
             return cls(**{"users": "short", **values})
-        except SettingsError as error:
+        except InputError as error:
             raise SettingsError(f"{path}: {error}") from None
 
 
+_MOST_TICKS, _MOST_DAYS = 10**9, 10**5
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = "1 to 32 letters, digits, - or _"
 _PREFIX = r"(?=.{0,128}$)(?:[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*)?"
@@ -158,4 +158,4 @@ def _check_types(values: dict[str, Any]) -> None:
 
 def _check(name: str, right: object, got: object, expected: str) -> None:
     if not right:
-        raise SettingsError(f"the setting {name} is {got!r}: expected {expected}")
+        raise SettingsError(f"the setting {name} is {shown(got)}: expected {expected}")

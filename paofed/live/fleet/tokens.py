@@ -26,6 +26,7 @@ FORMAT = 1
 Right = Literal["see", "predict"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 _BYTES = 32
+_HASH = r"[0-9a-f]{64}"
 _NAME = r"[A-Za-z0-9_.-]{1,64}"
 
 
@@ -77,13 +78,15 @@ class Tokens:
     def _read(cls, values: Any) -> Self:
         holders = {
             str(name): Holder(
-                str(holder["hash"]), tuple(right for right in RIGHTS if right in holder["may"])
+                holder["hash"], tuple(right for right in RIGHTS if right in holder["may"])
             )
             for name, holder in values["holders"].items()
         }
         own = values["own"]
-        if not isinstance(own, str) or len(own) < _BYTES:
+        if len(own) < _BYTES or not own.isascii():
             raise ValueError("no token of the folder's own")
+        if not all(re.fullmatch(_HASH, holder.hash) for holder in holders.values()):
+            raise ValueError("a hash that is none of a token")
         return cls(own, holders)
 
 

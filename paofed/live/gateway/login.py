@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from paofed.errors import FileError, InputError
+from paofed.errors import FileError, InputError, shown
 
 _FILES = ("authority", "certificate", "key")
 
@@ -36,8 +36,9 @@ class TelemetryLogin:
         kinds = {"port": int, "encrypted": bool}
         for key, value in values.items():
             if type(value) is not kinds.get(key, str):
+                got = "no text" if key == "password" else shown(value)  # a secret is never shown
                 raise InputError(
-                    f"telemetry.{key} is {value!r}: expected a value of type "
+                    f"telemetry.{key} is {got}: expected a value of type "
                     f"{kinds.get(key, str).__name__}"
                 )
         found: dict[str, Any] = {

@@ -1,19 +1,19 @@
 """GATEWAY.toml: where telemetry comes from, what in it is what, and what is told in return."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 from paofed.core.columns.calendar import zone_of
-from paofed.errors import InputError, unknown
+from paofed.errors import InputError, shown, unknown
 from paofed.files import read_text
 from paofed.live.gateway import telemetry
 from paofed.live.gateway.calendar_inputs import PARTS, CalendarInput
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.pairing import Rule
 from paofed.live.gateway.telemetry import PRESETS, SOURCE, VALUE, Pattern, TelemetryShape, shapes_of
+from paofed.toml import toml_of
 
 
 class GatewayError(InputError):
@@ -54,12 +54,9 @@ class GatewaySettings:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read the settings; file names in them are relative to the folder of `path`."""
+        text = read_text(path)
         try:
-            values = tomllib.loads(read_text(path))
-        except tomllib.TOMLDecodeError as error:
-            raise GatewayError(f"{path} is not TOML: {error}") from None
-        try:
-            return cls._of(values, path.resolve().parent)
+            return cls._of(toml_of(text), path.resolve().parent)
         except InputError as error:
             raise GatewayError(f"{path}: {error}") from None
 
@@ -118,7 +115,7 @@ _Found = Mapping[str, tuple[Pattern, telemetry.Path]]
 def _values(key: str, values: object, where: Mapping[str, Any]) -> _Found:
     """Return for each name the topic and the path of its value."""
     if not isinstance(values, dict) or not values:
-        raise GatewayError(f'{key} is {values!r}: expected lines of NAME = "PATH"')
+        raise GatewayError(f'{key} is {shown(values)}: expected lines of NAME = "PATH"')
     return {name: _value(f"{key}.{name}", told, where) for name, told in values.items()}
 
 
@@ -149,7 +146,7 @@ def _calendar(key: str, told: object) -> CalendarInput:
 def _same(values: object) -> dict[str, str]:
     """Return by every name in topics the source to which it belongs."""
     if not isinstance(values, dict):
-        raise GatewayError(f'same is {values!r}: expected lines of SOURCE = ["NAME", "NAME"]')
+        raise GatewayError(f'same is {shown(values)}: expected lines of SOURCE = ["NAME", "NAME"]')
     found: dict[str, str] = {}
     for source, names in values.items():
         for name in _texts(f"same.{source}", names):
@@ -169,17 +166,20 @@ def _value(key: str, told: object, where: Mapping[str, Any]) -> tuple[Pattern, t
         return _pattern(key, topic.replace(VALUE, _text(key, told))), ()
     path = _path(key, told)
     if not path:
-        raise GatewayError(f"{key} is {told!r}: expected a path in the messages")
+        raise GatewayError(f"{key} is {shown(told)}: expected a path in the messages")
     return _pattern("telemetry.topic", topic), path
 
 
 def _topic(where: Mapping[str, Any]) -> str:
-    preset = where.get("preset")
-    if preset is not None and preset not in PRESETS:
-        raise GatewayError(unknown("preset", str(preset), PRESETS))
-    if "topic" not in where and preset is None:
+    if "topic" not in where and "preset" not in where:
         raise GatewayError("telemetry has neither a preset nor a topic")
-    return _text("telemetry.topic", where.get("topic", PRESETS.get(preset or "", "")))
+    usual = None
+    if "preset" in where:
+        preset = _text("telemetry.preset", where["preset"])
+        if preset not in PRESETS:
+            raise GatewayError(unknown("preset", preset, PRESETS))
+        usual = PRESETS[preset]
+    return _text("telemetry.topic", where.get("topic", usual))
 
 
 def _pattern(key: str, topic: object, *, may_be_shared: bool = False) -> Pattern:
@@ -189,7 +189,7 @@ def _pattern(key: str, topic: object, *, may_be_shared: bool = False) -> Pattern
     wild = set(text.replace(SOURCE, "")) & set("+#{}\0")
     if wild or text.count(SOURCE) != 1 - shared:
         expected = "no + or #" if shared else f"{SOURCE} in it once, and no + or #"
-        raise GatewayError(f"{key} has the topic {text!r}: expected {expected}")
+        raise GatewayError(f"{key} has the topic {shown(text)}: expected {expected}")
     return pattern
 
 
@@ -213,7 +213,7 @@ def _path(key: str, value: object) -> telemetry.Path:
 
 def _table(key: str, value: object, known: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise GatewayError(f"{key} is {value!r}: expected a table")
+        raise GatewayError(f"{key} is {shown(value)}: expected a table")
     for name in value:
         if name not in known:
             raise GatewayError(unknown(f"setting of {key}", name, known))
@@ -222,24 +222,24 @@ def _table(key: str, value: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise GatewayError(f"{key} is {value!r}: expected a text")
+        raise GatewayError(f"{key} is {shown(value)}: expected a text")
     return value
 
 
 def _texts(key: str, value: object) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list):
-        raise GatewayError(f"{key} is {value!r}: expected a list of texts")
+        raise GatewayError(f"{key} is {shown(value)}: expected a list of texts")
     return tuple(_text(key, text) for text in texts)
 
 
 def _positive(key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e6:
-        raise GatewayError(f"{key} is {value!r}: expected a number above 0, up to 1,000,000")
+        raise GatewayError(f"{key} is {shown(value)}: expected a number above 0, up to 1,000,000")
     return float(value)
 
 
 def _whole(key: str, value: object) -> int:
     if type(value) is not int or value < 1:
-        raise GatewayError(f"{key} is {value!r}: expected a whole number from 1 on")
+        raise GatewayError(f"{key} is {shown(value)}: expected a whole number from 1 on")
     return value

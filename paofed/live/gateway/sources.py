@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ FORMAT = 1
 LONGEST_NAME = 64
 UNTOLD = "has not told all inputs"  # how a source stands that gave nothing to predict from
 MOST_OTHERS = 1000  # how many sources without a place are remembered
+_NEVER = 1e12  # seconds since 1970: a time beyond it is a mistake
 _DAMAGED = "is no list of a gateway's sources: restore it from a copy, or begin in another folder"
 
 
@@ -140,10 +142,9 @@ def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySourc
     try:
         content: Any = json.loads(read_text(path))
         require_format(f"{path} has sources", content.get("format", 1), FORMAT)
-        sources = {
-            str(name): TelemetrySource(**values) for name, values in content["sources"].items()
-        }
-        passed_over = {str(why): int(n) for why, n in content["passed_over"].items()}
+        sources = {name: TelemetrySource(**values) for name, values in content["sources"].items()}
+        passed_over: dict[str, int] = dict(content["passed_over"])
+        _require_right(sources, passed_over)
         whose = content["fleet"], content["since"], content["gateway"]
     except FileError:
         raise
@@ -152,3 +153,21 @@ def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySourc
     if whose != (credential.fleet, credential.since, credential.who):
         raise FileError(f"{path} is another gateway's: choose another folder for `state`")
     return sources, passed_over
+
+
+def _require_right(sources: Mapping[str, TelemetrySource], passed_over: Mapping[str, int]) -> None:
+    """Raise ValueError for values that `save` cannot have written."""
+    known = sources.values()
+    places = [source.device for source in known if source.device is not None]
+    counts = [(source.messages, source.samples, source.implausible) for source in known]
+    whole = [*places, *chain.from_iterable(counts), *passed_over.values()]
+    times = [time for source in known for time in (source.first, source.last)]
+    right = (
+        all(map(is_name, sources))
+        and all(type(number) is int and 0 <= number < 2**63 for number in whole)
+        and all(type(time) in (int, float) and abs(time) < _NEVER for time in times)
+        and all((type(one.waits), type(one.why)) == (bool, str) for one in known)
+        and len(set(places)) == len(places)
+    )
+    if not right:
+        raise ValueError

@@ -1,6 +1,7 @@
 """The messages that a fleet's model was made from, exported, and the model that they make."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from paofed.forms import Contents, Form
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.messages import LAST_TICK
 from paofed.live.protocol.rule_state import RuleState, Sent
 from paofed.live.protocol.scaling import ManifestError
 
+_MOST_DEVICES = 1_000_000  # a server keeps some numbers for every index up to the largest
+_LATEST = LAST_TICK + 255  # of an update that came from a device whose clock is ahead
 MESSAGES = Contents(
     arrays={
         "device": Form("iu", "M"),
@@ -59,6 +63,8 @@ def replay_messages(path: str | Path) -> FleetModel:
     foreign = FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
     if not fits:
         raise foreign
+    if (wrong := _impossible(arrays, manifest)) is not None:
+        raise FileError(f"{path} is not an export of messages: {wrong}")
     rule, tick = RuleState(manifest), int(arrays["start_tick"])
     try:
         rule.restore({name.removeprefix("start_"): array for name, array in arrays.items()})
@@ -72,6 +78,19 @@ def replay_messages(path: str | Path) -> FleetModel:
         rule.apply(arrived, by_tick[arrived])
         tick = arrived + 1
     return FleetModel(manifest, tick, rule.w)
+
+
+def _impossible(arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> str | None:
+    """Say what no server can have accepted in these messages, or return None."""
+    for name, largest in (("device", _MOST_DEVICES - 1), ("sent", _LATEST), ("arrived", _LATEST)):
+        column = arrays[name]
+        if ((column < 0) | (column > largest)).any():
+            return f"{name} is not from 0 to {largest:,} in every message"
+    if (arrays["sent"] > arrays["arrived"]).any():
+        return "a message arrived before it was sent"
+    if arrays["device"].size and not all(map(manifest.up.can_travel, arrays["values"])):
+        return "values holds what no device can have sent"
+    return None
 
 
 def _read(

@@ -9,17 +9,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
-from paofed.core.columns.numbers import Number
+from paofed.core.columns.numbers import FAR, Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import read, written
 from paofed.core.features import NO_RANGES, FourierMap, Ranges
-from paofed.errors import InputError
-from paofed.live.model.inputs import AskedInput, Given, names_of, values_of
+from paofed.errors import InputError, cut, shown
+from paofed.live.model.inputs import AskedInput, Given, inputs_of, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
 from paofed.words import counted, listed
 
@@ -119,16 +119,18 @@ class FleetPredictor:
             raise InputError(f"it is not JSON: {error}") from None
         if not isinstance(values, dict) or "format" not in values:
             raise InputError("it is no JSON object with a format")
-        if values["format"] != FORMAT:
+        if (noted := values["format"]) != FORMAT:
             raise InputError(
-                f"it has format {values['format']!r}, this paofed knows {FORMAT}: upgrade paofed"
+                f"it has format {shown(noted)}, this paofed knows {FORMAT}: upgrade paofed"
             )
         try:
             return cls._from_values(values)
         except KeyError as error:
             raise InputError(f"it has no {error}") from None
-        except (TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"it cannot be understood: {error}") from None
+        except InputError:
+            raise
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"it cannot be understood: {cut(str(error))}") from None
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
@@ -147,17 +149,54 @@ class FleetPredictor:
             raise InputError(f"the sizes of its arrays do not fit {numbers} numbers")
         if not isinstance(target, Number):
             raise InputError(f"its target is a {target.kind}: expected a number")
+        for name, is_right in (("fleet", _is_text), ("epoch", _is_count), ("tick", _is_count)):
+            if not is_right(values[name]):
+                raise InputError(f"its {name} is {shown(values[name])}")
         return cls(
-            fleet=str(values["fleet"]),
-            epoch=int(values["epoch"]),
-            tick=int(values["tick"]),
-            inputs=tuple(AskedInput(**asked) for asked in values["inputs"]),
+            fleet=values["fleet"],
+            epoch=values["epoch"],
+            tick=values["tick"],
+            inputs=_inputs(columns, values["inputs"]),
             columns=columns,
             target=target,
             fourier_map=found,
             w=w,
-            interval=None if interval is None else ReportedInterval(**interval),
+            interval=None if interval is None else _interval(interval),
         )
+
+
+def _inputs(columns: tuple[Transform, ...], told: list[dict[str, Any]]) -> tuple[AskedInput, ...]:
+    """Read what a reading must hold: what the columns need, each with its plausible range."""
+    found = tuple(AskedInput(**asked) for asked in told)
+    needed = [(asked.name, asked.kind) for asked in inputs_of(columns, ())]
+    if [(asked.name, asked.kind) for asked in found] != needed:
+        raise InputError(
+            f"its inputs are not those of its columns, {cut(listed([n for n, _ in needed]))}"
+        )
+    for name, _, *limits in found:
+        if not all(limit is None or _is_number(limit) for limit in limits):
+            raise InputError(f"the plausible range of its input {name} is {shown(limits)}")
+    return found
+
+
+def _interval(told: dict[str, Any]) -> ReportedInterval:
+    found = ReportedInterval(**told)
+    right = all(map(_is_number, found)) and 0 < found.coverage < 1 and found.half_width >= 0
+    if not right or not _is_count(found.devices):
+        raise InputError(f"its interval is {shown(told)}")
+    return found
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and abs(cast(float, value)) < FAR
 
 
 _ARRAYS = ("frequencies", "phases", "weights")

@@ -23,7 +23,7 @@ from paofed.core.features import (
 from paofed.core.learners import FORGETFUL
 from paofed.core.parts import keys_of
 from paofed.core.random import key_of
-from paofed.errors import AlgorithmError, InputError, unknown
+from paofed.errors import AlgorithmError, InputError, shown, unknown
 from paofed.live.protocol.blocks import Blocks
 from paofed.live.protocol.level import in_words
 from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION, Message, decode
@@ -341,7 +341,8 @@ class Manifest:
         wire, probes = values.pop("wire", 1), values.pop("probes", None)
         if type(wire) is not int or wire > _NEWEST:
             raise ManifestError(
-                f"the fleet speaks wire version {wire!r}, this paofed {_NEWEST}: upgrade paofed"
+                f"the fleet speaks wire version {shown(wire)}, this paofed {_NEWEST}: upgrade "
+                f"paofed"
             )
         known = {field.name for field in fields(cls)}
         for key in values:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from paofed.errors import InputError
+from paofed.errors import InputError, shown
 
 _FAR = 1e300  # numbers beyond this are no measurements
 _WIDE = 10.0  # values further than so many scales from the offset come from a broken sensor
@@ -66,7 +66,7 @@ class Scaling:
 def check(name: str, right: bool, got: object, expected: str) -> None:  # noqa: FBT001 (an assertion)
     """Refuse a value of a manifest, unless `right`."""
     if not right:
-        raise ManifestError(f"the manifest's {name} is {got!r}: expected {expected}")
+        raise ManifestError(f"the manifest's {name} is {shown(got)}: expected {expected}")
 
 
 def is_finite(value: object) -> bool:

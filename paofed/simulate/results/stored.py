@@ -214,7 +214,7 @@ def _wrong_origin(
     takes = scenario["stream"].get("drift_ticks", 0)
     if misfit(takes, int, "") is not None or takes < 0:
         yield f"its drifts take {takes!r} ticks: expected a whole number from 0 on"
-    yield from _wrong_faults(scenario.get("faults"))
+    yield from wrong_faults(scenario.get("faults"))
     yield from _wrong_runs(provenance)
     if misfit(provenance.get("chosen", []), [{"sentence": str, "table": str}], "") is not None:
         yield "its choices are not told in words"
@@ -236,7 +236,8 @@ def _wrong_runs(provenance: Mapping[str, Any]) -> Iterator[str]:
         yield "its types of processors are not those of its runs"
 
 
-def _wrong_faults(faults: Any) -> Iterator[str]:
+def wrong_faults(faults: Any) -> Iterator[str]:
+    """Say whether the faults of a provenance's scenario are none that a scenario may have."""
     if faults:  # to read a result without faults, NumPy is enough
         from pydantic import ValidationError
 

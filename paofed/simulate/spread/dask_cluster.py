@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -99,6 +100,8 @@ def _on_this_machine(workers: int) -> Iterator[Client]:
         try:
             # Starting it unblocks signals, so it must be started before they are blocked.
             resource_tracker.ensure_running()
+            # By itself Dask takes a folder of a known name, which anybody may have made before.
+            place = stack.enter_context(TemporaryDirectory(prefix="paofed-"))
             # Workers must not see Ctrl-C: this process handles it and ends them.
             with undisturbed():
                 cluster = LocalCluster(
@@ -108,6 +111,7 @@ def _on_this_machine(workers: int) -> Iterator[Client]:
                     memory_limit=0,  # paofed checks the memory before a run begins
                     dashboard_address="127.0.0.1:0",  # a free port: the usual one may be taken
                     silence_logs=logging.CRITICAL,
+                    local_directory=place,
                 )
         except (OSError, RuntimeError) as error:
             raise InputError(

@@ -9,12 +9,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.calendar import CYCLES, Calendar, Cycle
 from paofed.core.columns.numbers import MOST_LAG, Cyclic, Number
 from paofed.core.columns.transform import Transform
@@ -39,7 +39,34 @@ _SCALED = ("standardise", "log1p", "raw")
 _STEPS = ("lag", "diff")
 _MOST_CATEGORIES = 100
 
-TextArray = NDArray[np.str_]
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+class Texts(NamedTuple):
+    """A column of texts: the different ones in order, and which of them every row has.
+
+    Every text is kept once. An array of texts would have room for the longest one in every row.
+    """
+
+    different: NDArray[np.object_]
+    which: IntArray  # (M,)
+
+    def some(self, rows: IntArray) -> "Texts":
+        """Return the texts of some rows, in their order."""
+        return Texts(self.different, self.which[rows])
+
+    @property
+    def missing(self) -> BoolArray:
+        """The rows without a text."""
+        return self.rows(self.different == "")
+
+    def occur(self, rows: BoolArray) -> BoolArray:
+        """Return which of the different texts occur in these rows."""
+        return np.isin(np.arange(self.different.size), self.which[rows])
+
+    def rows(self, found: NDArray[_Number]) -> NDArray[_Number]:
+        """Return what was found for each different text, for every row."""
+        return found[self.which]
 
 
 class Column(NamedTuple):
@@ -191,8 +218,8 @@ def _standardised(number: Number, past: BoolArray, *values: NDArray[Any]) -> Num
     return replace(number, offset=mean, scale=spread)
 
 
-def _categories(col: Column, names: TextArray) -> tuple[str, ...]:
-    """Return the categories that occur in `names`, the values of the past."""
+def _categories(col: Column, names: NDArray[Any]) -> tuple[str, ...]:
+    """Return the categories that occur in `names`, the texts of the past."""
     known = sorted(set(names[names != ""].tolist()))
     if len(known) < 2:
         raise InputError(
@@ -218,7 +245,8 @@ def seconds(text: str) -> float | None:
     (900.0, 1209600.0, None)
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|min|h|d|w)", text.strip())
-    return float(found[1]) * _UNITS[found[2]] if found and float(found[1]) else None
+    length = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    return length if 0 < length < math.inf else None
 
 
 def duration_text(length: float) -> str:

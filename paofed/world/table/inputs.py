@@ -6,10 +6,9 @@ device has no row for that tick, nothing is filled in.
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.transform import Transform
@@ -73,6 +72,10 @@ def expanded(
             )
         record = of_time(col, table.zone or "UTC")
         return Expanded(record, record.numbers(rows.time))
+    if col.is_text:
+        texts = source.texts(col.name).some(kept)
+        record = fit(col, texts.occur(rows.tick < 0), texts.different)
+        return Expanded(record, texts.rows(record.numbers(texts.different)))
     values = _values(source, table, col, rows, kept)
     record = fit(col, rows.tick < 0, *values)
     return Expanded(record, record.numbers(*values))
@@ -80,10 +83,8 @@ def expanded(
 
 def _values(
     source: Source, table: Table, col: Column, rows: Rows, kept: IntArray
-) -> list[NDArray[Any]]:
-    """Return the values of a column, one array for each of its lags."""
-    if col.is_text:
-        return [source.texts(col.name)[kept]]
+) -> list[FloatArray]:
+    """Return the numbers of a column, one array for each of its lags."""
     is_input = any(column(text) == col for text in table.inputs)
     words = (
         f"; where the word means that a value is missing, name it in `missing`; where all are "

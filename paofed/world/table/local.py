@@ -5,19 +5,18 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.calendar import zone_of
-from paofed.world.table.columns import TextArray
 from paofed.world.table.source import Source
 
 
 def in_utc(
-    source: Source, shown: FloatArray, local: BoolArray, zone: str, devices: TextArray
+    source: Source, shown: FloatArray, local: BoolArray, zone: str, devices: IntArray
 ) -> FloatArray:
     """Return seconds since 1970 of the times `shown` by a zone's clocks, where they are `local`.
 
     A time that clocks show twice is the earlier one for the first such reading of a device in the
-    file, and the later one for readings of the device after that.
+    file, and the later one for readings of the device after that. `devices` are indices.
     """
     found, where = np.unique(shown, return_inverse=True)
     early, late = (_ahead(found, zone, fold)[where] for fold in (0, 1))
@@ -32,9 +31,9 @@ def in_utc(
             f"as Etc/GMT-1 (an hour ahead of UTC), for UTC none",
         )
     ahead = np.where(local, early, 0.0)
-    seen: Counter[tuple[str, float]] = Counter()
+    seen: Counter[tuple[int, float]] = Counter()
     for row in np.flatnonzero(twice).tolist():
-        reading = str(devices[row]), float(shown[row])
+        reading = int(devices[row]), float(shown[row])
         if seen[reading]:
             ahead[row] = late[row]
         seen[reading] += 1

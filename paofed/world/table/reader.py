@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.errors import FileError
+from paofed.errors import FileError, shown
 from paofed.words import natural
 from paofed.world.table.columns import column
 from paofed.world.table.inputs import Rows, costly, expanded, most_missing
@@ -108,10 +108,10 @@ def _until(source: Source, times: Times, until: str | None, zone: str) -> Times:
 def devices_of(source: Source, name: str) -> tuple[tuple[str, ...], IntArray]:
     """Return the names of the devices in natural order, and the device of each row by index."""
     texts = source.texts(name)
-    source.refuse_where(texts == "", f"there is no {name}: expected the name of a device")
-    found, device = np.unique(texts, return_inverse=True)
-    order = sorted(range(found.size), key=lambda index: natural(str(found[index])))
-    return tuple(str(found[i]) for i in order), np.argsort(order)[device]
+    source.refuse_where(texts.missing, f"there is no {name}: expected the name of a device")
+    names = [str(text) for text in texts.different]
+    order = sorted(range(len(names)), key=lambda index: natural(names[index]))
+    return tuple(names[i] for i in order), texts.rows(np.argsort(order))
 
 
 def _named(column: str | None) -> list[str]:
@@ -125,18 +125,18 @@ def _groups(
     if name is None:
         return ()
     texts = source.texts(name)
-    known = np.flatnonzero(texts != "")
+    known = np.flatnonzero(~texts.missing)
     found, first = np.unique(device[known], return_index=True)
-    groups = np.full(len(devices), _NO_GROUP, dtype=object)
-    groups[found] = texts[known[first]]
-    for row in known[texts[known] != groups[device[known]]].tolist()[:1]:
-        here, elsewhere = str(texts[row]), str(groups[device[row]])
+    of_device = np.full(len(devices), -1)
+    of_device[found] = texts.which[known[first]]
+    for row in known[texts.which[known] != of_device[device[known]]].tolist()[:1]:
+        here, elsewhere = (texts.different[i] for i in (texts.which[row], of_device[device[row]]))
         source.refuse(
             row,
-            f"{name} of {devices[device[row]]} is {here!r}, and {elsewhere!r} elsewhere: expected "
-            f"one group per device",
+            f"{name} of {devices[device[row]]} is {shown(here)}, and {shown(elsewhere)} "
+            f"elsewhere: expected one group per device",
         )
-    return tuple(groups.tolist())
+    return tuple(str(texts.different[i]) if i >= 0 else _NO_GROUP for i in of_device.tolist())
 
 
 def _doubts(line: Timeline, kept: Rows, readings: int) -> Iterator[str]:

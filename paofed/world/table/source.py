@@ -3,27 +3,36 @@
 import codecs
 import csv
 import gzip
+import io
 import re
 import zlib
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, NoReturn
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.errors import FileError, InputError, unknown
+from paofed.errors import FileError, InputError, cut, shown, unknown
 from paofed.memory import require_memory
-from paofed.world.table.columns import TRANSFORMS, TextArray
+from paofed.world.table.columns import TRANSFORMS, Texts
 from paofed.world.table.panics import without_backtraces
 from paofed.world.table.wide import DEVICE, Wide
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # the first bytes of such files, whatever their name is
+# The first bytes of what else polars would unpack: zlib (of three strengths) and Zstandard.
+_OTHERS = b"\x78\x01", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd"
 _PACKED = 8  # how many times larger a compressed file is in memory, roughly
+# A table that was packed may be so many times larger, and in any case as large as FREELY bytes. No
+# table of readings is packed that tightly, and a forged file of 1 MB unpacks to 1 GB.
+_MOST_PACKED, _FREELY = 100, 2**26
+_AT_ONCE = 2**20  # bytes that are unpacked at a time
+_LONGEST = (
+    1000  # bytes in a cell or in a name of a column; those that nobody asked for may be longer
+)
 _SEPARATORS = {".": ",", ",": ";"}  # the separator of columns, by the decimal point of numbers
 _SENTINELS = (-99, -999, -9999, -99999, 9999, 99999)
 TOO_LARGE = (
@@ -58,16 +67,18 @@ class Source:
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is no file: expected one with readings")
         try:
-            growth = 1 if self._is_csv and not _is_gzip(path) else _PACKED
+            is_packed = self._is_csv and _is_gzip(path)
+            growth = 1 if self._is_csv and not is_packed else _PACKED
             require_memory(2 * growth * path.stat().st_size, f"reading {path}", TOO_LARGE)
+            self._content = _unpacked(path) if is_packed else path
             with without_backtraces(pl.exceptions.PanicException):
                 frame = self._read(names, separator, wide)
             frame = frame.cast({cs.categorical() | cs.enum(): pl.String})
-        except (OSError, EOFError) as error:  # EOFError: some versions of polars, for a cut archive
+        except (OSError, EOFError, zlib.error) as error:  # the last two: a damaged archive
             why = getattr(error, "strerror", None) or error
             raise FileError(f"{path} cannot be read: {why}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = str(error).strip().partition("\n")[0]
+            reason = cut(str(error).strip().partition("\n")[0])
             if isinstance(error, pl.exceptions.PanicException):
                 reason = "its reader gave up in the middle, so it is damaged; write it again"
             raise FileError(f"{path} cannot be read as a table: {reason}") from None
@@ -79,6 +90,7 @@ class Source:
             self._frame = wide.long(frame)
             self._rows = np.tile(self._rows, len(wide.devices(frame.columns)))
         self._wide = wide
+        self._refuse_long_cells()
 
     @property
     def height(self) -> int:
@@ -91,7 +103,7 @@ class Source:
 
     def _read(self, names: Sequence[str], separator: str | None, wide: Wide | None) -> pl.DataFrame:
         if self._is_csv:
-            begin = _begin(self.path)
+            begin = self._begin()
             _refuse_other_than_text(self.path, begin)
             self._skipped = begin[: len(begin) - len(begin.lstrip())].count(b"\n")
             usual = "\t" if ".tsv" in self.path.name.lower() else _SEPARATORS[self._decimal]
@@ -103,6 +115,8 @@ class Source:
         elif self.path.name.lower().endswith(_PARQUET):
             lazy = pl.scan_parquet(self.path, glob=False)
             written = lazy.collect_schema().names()
+            rows = lazy.select(pl.len()).collect().item()
+            require_memory(8 * rows * len(names), f"reading {self.path}", TOO_LARGE)
         else:
             raise FileError(
                 f"{self.path} is no table: expected a name ending in .csv or .tsv, also with .gz, "
@@ -115,6 +129,12 @@ class Source:
             if len(names) == len(wide.time):
                 raise FileError(f"{self.path} has no column but the time: expected one per device")
         self._refuse_unknown(names, header)
+        for name in names:
+            if len(name.encode()) > _LONGEST:
+                raise FileError(
+                    f"{self.path}: a column is called {shown(name)}: expected a name of at most "
+                    f"{_LONGEST:,} bytes"
+                )
         known = lazy.collect_schema().names()
         chosen = [pl.col(known[header.index(name)]).alias(name) for name in dict.fromkeys(names)]
         return self._collected(lazy.select(chosen), separator)
@@ -129,23 +149,38 @@ class Source:
 
     def _refuse_longer_line(self, separator: str) -> None:
         """Refuse the first line with more cells than the header, of which polars names no line."""
-        with _opener(self.path)(self.path, "rt", encoding="utf-8-sig", errors="replace") as file:
+        with io.TextIOWrapper(self._opened(), encoding="utf-8-sig", errors="replace") as file:
             lines = csv.reader(file, delimiter=separator)
-            header = next(cells for cells in lines if "".join(cells).strip())
-            if len(header) == 1:
-                raise FileError(f"{self.path}: {_one_column(header[0])}")
-            for cells in lines:
-                if len(cells) > len(header):
-                    raise FileError(
-                        f"{self.path}, line {lines.line_num}: {len(cells)} cells under "
-                        f"{len(header)} columns: put a cell with {separator!r} in it into quotes, "
-                        f"or give the file's `separator` and `decimal`"
-                    )
+            try:
+                header = next((cells for cells in lines if "".join(cells).strip()), [])
+                if len(header) == 1:
+                    raise FileError(f"{self.path}: {_one_column(header[0])}")
+                longer = next((cells for cells in lines if len(cells) > len(header)), None)
+            except csv.Error as error:
+                raise FileError(
+                    f"{self.path}, line {lines.line_num}: {error}: is a quote not closed?"
+                ) from None
+            if longer is not None:
+                raise FileError(
+                    f"{self.path}, line {lines.line_num}: {len(longer)} cells under {len(header)} "
+                    f"columns: put a cell with {separator!r} in it into quotes, or give the file's "
+                    f"`separator` and `decimal`"
+                )
+
+    def _opened(self) -> IO[bytes]:
+        """Open the text of a CSV."""
+        content = self._content
+        return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+    def _begin(self) -> bytes:
+        """Return the first bytes of a CSV."""
+        with self._opened() as file:
+            return file.read(1024).removeprefix(codecs.BOM_UTF8)
 
     def _scan_csv(self, separator: str, *, has_header: bool) -> pl.LazyFrame:
         # All columns are read as text: what is a number is decided column by column, so that an
         # error can name a line.
-        return pl.scan_csv(self.path, separator=separator, infer_schema=False, glob=False,
+        return pl.scan_csv(self._content, separator=separator, infer_schema=False, glob=False,
                            has_header=has_header, skip_lines=self._skipped)  # fmt: skip
 
     def _refuse_unknown(self, names: Sequence[str], header: Sequence[str]) -> None:
@@ -174,14 +209,29 @@ class Source:
             place += f", column {self._frame[DEVICE][row]}"
         raise FileError(f"{self.path}, {place}: {problem}")
 
+    def _refuse_long_cells(self) -> None:
+        """Refuse a text that cannot be a name, a time or a number; some are a quote left open."""
+        for column in self._frame.select(cs.string()):
+            lengths = column.str.len_bytes()
+            row = lengths.arg_max()
+            if row is not None and lengths[row] > _LONGEST:
+                self.refuse(
+                    row,
+                    f"{column.name} has {lengths[row]:,} bytes: expected at most {_LONGEST:,}; is "
+                    f"a quote not closed?",
+                )
+
     def refuse_where(self, bad: BoolArray, problem: str) -> None:
         """Refuse the file if any row is `bad`: say what is wrong with the first of them."""
         if bad.any():
             self.refuse(int(np.argmax(bad)), problem)
 
-    def texts(self, name: str) -> TextArray:
-        """Return a column as text, empty where a value is missing."""
-        return self._known(name).fill_null("").to_numpy().astype(np.str_)
+    def texts(self, *names: str) -> Texts:
+        """Return a column as text, empty where a value is missing; of several, joined by blanks."""
+        columns = [self._known(name).fill_null("").alias(name) for name in names]
+        texts = pl.select(pl.concat_str(columns, separator=" ")).to_series()
+        which = texts.rank("dense").to_numpy().astype(np.int64) - 1
+        return Texts(texts.unique().sort().to_numpy(), which)
 
     def _known(self, name: str) -> pl.Series:
         """Return a column as text, null where a value is missing."""
@@ -204,7 +254,7 @@ class Source:
             if is_text.any():
                 row = is_text.arg_max() or 0
                 hint = self._other_comma(known[row]) or advice
-                self.refuse(row, f"{name} is {known[row]!r}: expected a number{hint}")
+                self.refuse(row, f"{name} is {shown(known[row])}: expected a number{hint}")
         elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise FileError(f"{self.path}: {name} holds {column.dtype}: expected numbers")
         values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
@@ -272,29 +322,39 @@ def _is_gzip(path: Path) -> bool:
 
 def _one_column(name: str) -> str:
     return (
-        f"it has one column, {name!r}: give its `separator`, such as ;, or `decimal` , where "
+        f"it has one column, {shown(name)}: give its `separator`, such as ;, or `decimal` , where "
         f"numbers have a decimal comma"
     )
 
 
-def _opener(path: Path) -> Callable[..., IO[Any]]:
-    """Return what opens a CSV, packed or not."""
-    return gzip.open if _is_gzip(path) else open
-
-
-def _begin(path: Path) -> bytes:
-    """Return the first bytes of a CSV; like polars, unpack by content, not by the file's name."""
-    begin = b""
-    with _opener(path)(path, "rb") as file, suppress(EOFError, zlib.error, gzip.BadGzipFile):
-        begin = file.read(1024)  # a damaged archive is refused later, when it is read
-    return begin.removeprefix(codecs.BOM_UTF8)
+def _unpacked(path: Path) -> bytes:
+    """Unpack a CSV, by its content and not by its name, as polars would; refuse a forged one."""
+    most = max(_FREELY, _MOST_PACKED * path.stat().st_size)
+    content = io.BytesIO()
+    with gzip.open(path) as file:
+        while part := file.read(_AT_ONCE):
+            content.write(part)
+            if content.tell() > most:
+                raise FileError(
+                    f"{path} is more than {most // 10**6:,} MB once it is unpacked, from "
+                    f"{path.stat().st_size:,} bytes: no table is packed that tightly; if this one "
+                    f"is, unpack it first (gunzip)"
+                )
+    return content.getvalue()
 
 
 def _refuse_other_than_text(path: Path, begin: bytes) -> None:
-    """Refuse files that people save as CSV by mistake and that polars would read as odd letters."""
+    """Refuse files that people save as CSV by mistake: polars would read odd letters, or unpack."""
     if begin.startswith(_ZIP):
         raise FileError(
             f"{path} is a zip archive: expected text; unpack it (a workbook: save it as CSV)"
+        )
+    if begin.startswith((_GZIP, *_OTHERS)):
+        raise FileError(f"{path} is packed, but not as gzip packs a CSV once: unpack it")
+    if b"\r" in begin[:-1] and b"\n" not in begin:
+        raise FileError(
+            f"{path} has lines that end in CR alone: expected LF, or CR and LF; convert it as in "
+            f"tr '\\r' '\\n' < old.csv > new.csv"
         )
     # In UTF-16 every second byte of plain letters is 0.
     halves = begin[:64:2], begin[1:64:2]

@@ -8,7 +8,7 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.calendar import zone_of
-from paofed.errors import FileError, InputError
+from paofed.errors import FileError, InputError, shown
 from paofed.world.table.columns import (
     duration_text,
     finite,
@@ -18,6 +18,7 @@ from paofed.world.table.columns import (
 )
 from paofed.world.table.times import FIRST, LAST, Times, instant
 
+_MOST_COUNTED = 2.0**53  # ticks; times are floats, which count no further
 _ROUNDING = 1e-6  # a part of a tick: by how much a moment on a boundary may miss it
 _PARTS = range(1, 61)  # the usual step divided by these numbers is tried as the length of a tick
 
@@ -51,14 +52,14 @@ class Timeline(NamedTuple):
             if length is not None:
                 return self.first + length
             return instant(text, self.zone) if self.calendar else finite(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             time = (
                 "a time such as 2014-03-01, a length such as 30d (min, h, d, w)"
                 if self.calendar
                 else "a number"
             )
             raise InputError(
-                f"`{what}` is {text!r}: expected {time}, or a share such as 10%"
+                f"`{what}` is {shown(text)}: expected {time}, or a share such as 10%"
             ) from None
 
     def text(self, moment: float) -> str:
@@ -77,7 +78,7 @@ class Timeline(NamedTuple):
                 if self.calendar
                 else "a number above 0"
             )
-            raise InputError(f"`tick` is {text!r}: expected {expected}")
+            raise InputError(f"`tick` is {shown(text)}: expected {expected}")
         return self._replace(tick=length, origin=self.first)
 
     def length_text(self, ticks: int = 1) -> str:
@@ -121,7 +122,13 @@ def covered(times: Times, zone: str) -> Timeline:
 def timeline(times: Times, steps: Steps, tick: str | None, zone: str = "UTC") -> Timeline:
     """Lay ticks over the times, from the first time on."""
     line = covered(times, zone)
-    return separating(line, steps) if tick is None else line.with_ticks(tick)
+    line = separating(line, steps) if tick is None else line.with_ticks(tick)
+    if not (line.last - line.first) / line.tick < _MOST_COUNTED:
+        raise InputError(
+            f"the table goes from {line.text(line.first)} to {line.text(line.last)}, and ticks of "
+            f"{line.tick:g} are too many to count: take longer ticks (`tick`)"
+        )
+    return line
 
 
 def separating(line: Timeline, steps: Steps) -> Timeline:

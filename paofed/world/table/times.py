@@ -9,12 +9,13 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.columns.calendar import zone_of
-from paofed.errors import InputError
-from paofed.world.table.columns import TextArray
+from paofed.errors import InputError, shown
+from paofed.world.table.columns import Texts
 from paofed.world.table.local import in_utc
 from paofed.world.table.source import Source
 
-FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0  # seconds: the years 1 to 9999
+# Seconds: the years 1 to 9999, but for two days at each end, so that clocks of all zones show them.
+FIRST, LAST = -62_135_424_000.0, 253_402_127_999.0
 _CALENDAR = ("year", "month", "day", "hour", "minute", "second")
 _CLOCK = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
 _RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23)}
@@ -61,12 +62,12 @@ def times_of(
         return Times(found.values, calendar=False)
     beyond = (found.values < FIRST) | (found.values > LAST)
     source.refuse_where(
-        beyond, "its time is beyond the year 9999: are these milliseconds (unix-ms)?"
+        beyond, "its time is not in the years 1 to 9999: are these milliseconds (unix-ms)?"
     )
     local = np.broadcast_to(found.local, found.values.shape)
     if zone is None or not local.any():
         return Times(found.values, calendar=True)
-    devices = source.texts(device) if device is not None else np.zeros(local.size, np.str_)
+    devices = np.zeros(local.size, np.int64) if device is None else source.texts(device).which
     return Times(in_utc(source, found.values, local, zone, devices), calendar=True)
 
 
@@ -87,10 +88,7 @@ def _times(source: Source, names: Sequence[str], form: str | None) -> _Found:
             if form is None and (instants := _from_compact(source, name, numbers)) is not None:
                 return _Found(instants, calendar=True, local=True)
             return _Found(numbers * _UNIX.get(form or "", 1.0), calendar=form in _UNIX)
-    texts = source.texts(names[0])
-    for name in names[1:]:
-        texts = np.char.add(np.char.add(texts, " "), source.texts(name))
-    return _from_texts(source, texts, form)
+    return _from_texts(source, source.texts(*names), form)
 
 
 def _refuse_form(form: str | None, times: str) -> None:
@@ -179,21 +177,21 @@ def _instants(parts: Mapping[str, FloatArray]) -> tuple[FloatArray, BoolArray]:
     return instants, real & (days.astype("datetime64[M]") == months)
 
 
-def _from_texts(source: Source, texts: TextArray, form: str | None) -> _Found:
-    found, rows, inverse = np.unique(texts, return_index=True, return_inverse=True)
-    instants, local = np.empty(found.size), np.empty(found.size, dtype=np.bool_)
+def _from_texts(source: Source, texts: Texts, form: str | None) -> _Found:
+    _, rows = np.unique(texts.which, return_index=True)
+    instants, local = np.empty(rows.size), np.empty(rows.size, dtype=np.bool_)
     # In the order of the file, so that the error names the first wrong line.
     for i in np.argsort(rows).tolist():
-        text = str(found[i])
+        text = str(texts.different[i])
         try:
             spelt = _spelt(text, form)
         except ValueError:
             others = "for others give `time_format`, as in '%d.%m.%Y %H:%M'"
             expected = f"{form!r}" if form else f"2014-03-01 13:00; {others}"
-            source.refuse(int(rows[i]), f"{text!r} is no time: expected one like {expected}")
+            source.refuse(int(rows[i]), f"{shown(text)} is no time: expected one like {expected}")
         local[i] = spelt.tzinfo is None
         instants[i] = (spelt.replace(tzinfo=UTC) if local[i] else spelt).timestamp()
-    return _Found(instants[inverse], calendar=True, local=local[inverse])
+    return _Found(texts.rows(instants), calendar=True, local=texts.rows(local))
 
 
 def _spelt(text: str, form: str | None) -> datetime:

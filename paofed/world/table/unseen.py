@@ -79,6 +79,7 @@ def _numbers(source: Source, record: Transform, rows: Rows, kept: IntArray) -> F
     if record.measures == "time":
         return record.numbers(rows.time)
     if record.measures == "text":
-        return record.numbers(source.texts(record.name)[kept])
+        texts = source.texts(record.name).some(kept)
+        return texts.rows(record.numbers(texts.different))
     values = source.numbers(record.name)[kept]
     return record.numbers(*(rows.before(values, lag) if lag else values for lag in record.lags))

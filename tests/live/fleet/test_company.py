@@ -195,8 +195,9 @@ def test_the_broker_is_left_to_the_company(
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ("", "begins with '': expected label,user,password"),
-        ("user,password\n", "begins with 'user,password': expected label,user,password"),
+        ("", "has no header: expected label,user,password in its first line"),
+        ("server,svc-17,x\n", "has no header: expected label,user,password in its first line"),
+        (f"label,user,password\n\nserver,svc-17,{'x' * 131_073}\n", "line 3: field larger than"),
         ("label,user,password\nserver,svc\n", "line 2: expected a label, a user and a password"),
         ("label,user,password\nserver,,x\n", "line 2: expected a label, a user and a password"),
         ("label,user,password\na,u,x\na,v,x\n", "the label 'a' is there twice"),

@@ -90,6 +90,12 @@ def test_names_and_rights_that_are_none(tmp_path: Path) -> None:
         '{"own": "x", "holders": {}}',
         json.dumps({"own": "x" * 43, "holders": {"one": {"may": ["see"]}}}),
         json.dumps({"own": "x" * 43, "holders": ["one"]}),
+        json.dumps({"own": ["x"] * 43, "holders": {}}),
+        json.dumps({"own": "\ud800" * 43, "holders": {}}),
+        *(
+            json.dumps({"own": "x" * 43, "holders": {"one": {"hash": one, "may": ["see"]}}})
+            for one in ("é" * 64, "a" * 63, "A" * 64, "a" * 64 + "\n", 5, None)
+        ),
     ],
 )
 def test_a_damaged_file_is_an_error_and_lets_nobody_in(text: str, tmp_path: Path) -> None:

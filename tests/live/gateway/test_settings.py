@@ -54,7 +54,7 @@ def test_every_example_can_be_followed(preset: str, tmp_path: Path) -> None:
 
 
 WRONG = {
-    "is not TOML": ("file =", "file"),
+    "not valid TOML": ("file =", "file"),
     "unknown setting 'windw': did you mean 'window'?": ('state = "state"', "windw = 3"),
     "there is no state": ('state = "state"', ""),
     "window is 0: expected a number above 0": ('state = "state"', 'state = "s"\nwindow = 0'),
@@ -85,6 +85,11 @@ WRONG = {
         'topic = "plant/{source}/data"',
         'preset = "zigbee"',
     ),
+    "telemetry.preset is ['x']: expected a text": (
+        'topic = "plant/{source}/data"',
+        'preset = ["x"]',
+    ),
+    "telemetry.password is no text: expected": ("[inputs]", "password = 1234\n[inputs]"),
     "neither a preset nor a topic": ('topic = "plant/{source}/data"', ""),
     "telemetry.port is 0: expected 1 to 65535": ("[inputs]", "port = 0\n[inputs]"),
     "telemetry.port is '1': expected a value of type int": ("[inputs]", 'port = "1"\n[inputs]'),

@@ -167,3 +167,33 @@ def test_messages_of_another_size_are_refused(tmp_path: Path) -> None:
         save_arrays(path, {**arrays, name: wrong})
         with pytest.raises(FileError, match="is not an export of messages: it has numbers of"):
             replay_messages(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("device", -1, "device is not from 0 to 999,999 in every message"),
+        ("device", 10**9, "device is not from 0 to 999,999 in every message"),
+        ("device", 2**64 - 1, "device is not from 0 to 999,999 in every message"),
+        ("sent", -1, "sent is not from 0 to 4,294,967,550 in every message"),
+        ("arrived", 2**40, "arrived is not from 0 to 4,294,967,550 in every message"),
+        ("sent", 9, "a message arrived before it was sent"),
+        ("values", np.nan, "values holds what no device can have sent"),
+        ("values", 3e38, "values holds what no device can have sent"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["pao-fed-u1", "fed-async"])
+def test_messages_that_no_server_can_have_accepted_are_told(
+    algorithm: str, name: str, value: float, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.npz"
+    with stored(tmp_path / "fleet", algorithm=algorithm) as store:
+        live(store, store.recover(), range(2))
+        export_messages(store, path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    column = arrays[name].astype(np.uint64) if value == 2**64 - 1 else arrays[name].copy()
+    column[1] = value
+    save_arrays(path, {**arrays, name: column})
+    with pytest.raises(FileError, match=f"is not an export of messages: {told}"):
+        replay_messages(path)

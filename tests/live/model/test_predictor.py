@@ -104,6 +104,11 @@ def test_another_model_has_another_version() -> None:
     assert len({model.predictor.version for model in models}) == len(models)
 
 
+def asked(**changes: Any) -> dict[str, Any]:
+    """What a model says of one of its inputs."""
+    return {"name": "a", "kind": "number", "low": None, "high": None, "above": None, **changes}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -117,6 +122,39 @@ def test_another_model_has_another_version() -> None:
         ({"interval": {"width": 3}}, "it cannot be understood: "),
         ({"target": {"transform": "compass", "name": "wind"}}, "its target is a compass"),
         ({"target": {"transform": "spline"}}, "unknown transform 'spline'"),
+        *(
+            ({name: value}, "it cannot be understood: int too large")
+            for name in ("weights", "phases", "frequencies", "linear")
+            for value in ([10**400] * 8, [[10**400, 1]])
+        ),
+        *(
+            ({name: value}, f"its {name} is ")
+            for name in ("epoch", "tick")
+            for value in (math.inf, 10**400, -1, 1.5, True, "7", None)
+        ),
+        *(({"fleet": name}, "its fleet is ") for name in (None, 5, ["x"])),
+        *(
+            ({"interval": {"coverage": 0.9, "half_width": 1.0, "devices": 2, key: value}}, "its in")
+            for key in ("coverage", "half_width", "devices")
+            for value in (10**400, math.inf, math.nan, -1, "2", None)
+        ),
+        *(
+            ({"inputs": [asked(**{key: value}), asked(name="b")]}, "the plausible range of its inp")
+            for key in ("low", "high", "above")
+            for value in (10**400, -math.inf, math.nan, "2", True, [1.0])
+        ),
+        ({"inputs": [asked(), asked(name="c")]}, "not those of its columns, a, b"),
+        ({"inputs": [asked(kind="text"), asked(name="b")]}, "not those of its columns, a, b"),
+        ({"inputs": [asked(name=["x"]), asked(name="b")]}, "not those of its columns, a, b"),
+        (
+            {"columns": [{"transform": "number", "name": "a", "offset": 10**400}] * 2},
+            "a finite off",
+        ),
+        (
+            {"columns": [{"transform": "number", "name": "a", "scale": math.inf}] * 2},
+            "a finite sca",
+        ),
+        ({"format": 10**4000}, "... (4,001 characters), this paofed knows 1"),
     ],
 )
 def test_a_file_that_is_no_model_is_told(change: dict[str, Any], words: str) -> None:
@@ -124,6 +162,7 @@ def test_a_file_that_is_no_model_is_told(change: dict[str, Any], words: str) -> 
     with pytest.raises(InputError) as refused:
         FleetPredictor.from_json(json.dumps(values))
     assert words in str(refused.value)
+    assert len(str(refused.value)) < 500
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import LocalCluster
+from distributed import LocalCluster, get_worker
 from distributed.security import Security
 from distributed.versions import get_versions
 
@@ -80,6 +81,17 @@ def test_a_worker_is_killed_and_no_bit_differs(
 
 
 @long
+def _folder_of_worker() -> Path:
+    return Path(get_worker().local_directory)
+
+
+def test_workers_keep_what_they_keep_in_a_folder_of_our_own(two_processes: Executor) -> None:
+    """Dask's own would be TMPDIR/dask-scratch-space, which anybody may have made before us."""
+    folder = two_processes.submit(_folder_of_worker).result()
+    place = next(above for above in folder.parents if above.name.startswith("paofed-"))
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
 def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     two_processes: Executor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -21,6 +21,12 @@ def source(
     return Source(path, names, separator=separator, missing=missing)
 
 
+def told(path: Path, *names: str) -> list[str]:
+    """The texts of all rows."""
+    texts = source(path, *names).texts(*names)
+    return [str(text) for text in texts.rows(texts.different)]
+
+
 def test_numbers_with_gaps(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1.5", "NA", "", " 2 ", "nan"], "a")
     np.testing.assert_array_equal(source(path, "a").numbers("a"), [1.5, np.nan, np.nan, 2, np.nan])
@@ -28,7 +34,8 @@ def test_numbers_with_gaps(tmp_path: Path) -> None:
 
 def test_texts_with_gaps(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["N,1", ",2", " NE ,3", "NA,4"], "a,b")
-    assert source(path, "a").texts("a").tolist() == ["N", "", "NE", ""]
+    assert told(path, "a") == ["N", "", "NE", ""]
+    assert told(path, "a", "b") == ["N 1", " 2", "NE 3", " 4"]
 
 
 def test_what_else_means_missing(tmp_path: Path) -> None:
@@ -109,7 +116,7 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     frame.write_parquet(path)
     found = source(path, "n", "s", "t", "gone")
     np.testing.assert_array_equal(found.numbers("n"), [1, np.nan])
-    assert found.texts("s").tolist() == ["x", ""]
+    assert told(path, "s") == ["x", ""]
     instants = found.instants("t")
     assert instants is not None
     assert np.diff(instants).tolist() == [86400]
@@ -187,7 +194,7 @@ def test_categories_of_numbers_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"c": pl.Series(["10", "20"], dtype=pl.Categorical)}).write_parquet(path)
     np.testing.assert_array_equal(source(path, "c").numbers("c"), [10, 20])
-    assert source(path, "c").texts("c").tolist() == ["10", "20"]
+    assert told(path, "c") == ["10", "20"]
 
 
 @pytest.mark.parametrize(
@@ -279,6 +286,88 @@ def test_a_damaged_archive(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:15])
     with pytest.raises(FileError, match=r"t\.csv\.gz cannot be read"):
         source(tmp_path / "t.csv.gz", "a")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_cell_longer_than_a_line_can_be_read_by(tmp_path: Path, packed: bool) -> None:
+    """Polars counts more cells than columns, and Python's own reader gives up at the long one."""
+    text = f'a,b\n1,2\n1,"{"x" * 200_000}"\n1,2,3\n1,2\n'.encode()
+    (tmp_path / "t.csv").write_bytes(gzip.compress(text) if packed else text)
+    with pytest.raises(FileError, match=r"line 3: field larger than field limit .* a quote not c"):
+        source(tmp_path / "t.csv", "a", "b")
+
+
+def test_a_cell_that_is_no_name_time_or_number(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["a,1", f"{'x' * 1001},1", f"{'é' * 500},1"], "a,b")
+    with pytest.raises(FileError, match=r"line 3: a has 1,001 bytes: expected at most 1,000"):
+        source(path, "a")
+    np.testing.assert_array_equal(source(path, "b").numbers("b"), [1, 1, 1])  # nobody asked for a
+    write(path, ["a,1", f"{'é' * 500},1"], "a,b")
+    assert told(path, "a") == ["a", "é" * 500]
+
+
+def test_a_column_whose_name_is_long(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,2"], f"a,{'x' * 300_000}")
+    with pytest.raises(FileError, match=r"a column is called 'x{199}\.\.\. \(300,002 characters\)"):
+        source(path, "x" * 300_000)
+    with pytest.raises(FileError) as refusal:
+        source(path, "y" * 300_000)
+    assert len(str(refusal.value)) < 5000
+
+
+def test_one_long_text_is_not_paid_for_in_every_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", [*["a"] * 20_000, "x" * 1000], "a")
+    found = source(path, "a").texts("a")
+    assert found.different.tolist() == ["a", "x" * 1000]
+    assert sum(array.nbytes for array in found) < 10 * 20_001
+
+
+@pytest.mark.parametrize("line", ["a,b\r1,2\r3,4\r", "a,b\r"])
+def test_lines_that_end_in_cr_alone(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.csv").write_bytes(line.encode() * 200)
+    with pytest.raises(FileError, match=r"lines that end in CR alone: expected LF.* convert") as no:
+        source(tmp_path / "t.csv", "a")
+    assert len(str(no.value)) < 300
+
+
+def test_a_header_as_long_as_the_look_at_it(tmp_path: Path) -> None:
+    """The look ends between CR and LF."""
+    (tmp_path / "t.csv").write_bytes(b"a," + b"x" * 1021 + b"\r\n1,2\r\n")
+    np.testing.assert_array_equal(source(tmp_path / "t.csv", "a").numbers("a"), [1])
+
+
+def test_an_archive_that_unpacks_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 400_000))
+    np.testing.assert_array_equal(source(path, "a").numbers("a")[:1], [1])  # small as it is
+    monkeypatch.setattr(module, "_FREELY", 2**20)
+    monkeypatch.setattr(module, "_AT_ONCE", 2**16)
+    with pytest.raises(FileError, match=r"more than 1 MB once .* no table is packed that tightly"):
+        source(path, "a")
+    monkeypatch.setattr(module, "_MOST_PACKED", 2000)
+    assert source(path, "a").height == 400_000
+
+
+@pytest.mark.parametrize("begin", [b"\x1f\x8b", b"x\x9c", b"x\x01", b"x\xda", b"\x28\xb5\x2f\xfd"])
+def test_what_is_packed_otherwise_is_not_unpacked(tmp_path: Path, begin: bytes) -> None:
+    """Polars would unpack all of these, and nothing bounds how far."""
+    (tmp_path / "t.csv").write_bytes(gzip.compress(begin + b"a,b\n1,2\n"))
+    with pytest.raises(FileError, match=r"is packed, but not as gzip packs a CSV once: unpack it"):
+        source(tmp_path / "t.csv", "a")
+
+
+def test_a_parquet_of_more_rows_than_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few bytes of Parquet may say that one number comes a billion times."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": np.zeros(1_000_000)}).write_parquet(path)
+    monkeypatch.setattr(os, "sysconf", lambda _: 2000)  # a machine with 4 MB
+    with pytest.raises(InputError, match="needs 0 GB of memory"):
+        source(path, "a")
+    assert path.stat().st_size * 16 < 4_000_000
 
 
 def test_a_panic_of_the_reader_is_one_line(

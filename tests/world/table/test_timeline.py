@@ -209,6 +209,21 @@ def test_what_is_no_tick(tick: str, calendar: bool) -> None:
         timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, tick)
 
 
+@pytest.mark.parametrize("tick", ["9" * 400 + "d", "0.0h"])
+def test_a_length_that_no_tick_has(tick: str) -> None:
+    with pytest.raises(InputError, match=r"`tick` is '[0.9]+h?.*: expected a length such as 15min"):
+        timeline(Times(ONE + np.array([0.0, 1, 2, 0]), calendar=True), DEVICES, tick)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "tick"),
+    [([0.0, 1, 2, 0], "5e-324"), ([0.0, 1e-300, 1e300, 0], None), ([-1e308, 0, 1e308, 0], "1")],
+)
+def test_ticks_that_nobody_can_count(numbers: list[float], tick: str | None) -> None:
+    with pytest.raises(InputError, match=r"are too many to count: take longer ticks \(`tick`\)"):
+        timeline(Times(np.array(numbers), calendar=False), DEVICES, tick)
+
+
 def test_a_tick_is_the_usual_time_of_one_device_not_of_all() -> None:
     """Devices that take turns, and one that was silent before the other began."""
     turns = Times(ONE + 1800.0 * np.array([0, 2, 4, 1, 3, 5]), calendar=True)
@@ -274,8 +289,29 @@ def test_readings_half_a_tick_off_keep_their_distance() -> None:
 
 def test_milliseconds_taken_for_seconds_are_told(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [str(int(ONE)), str(int(ONE * 1000))], "t")
-    with pytest.raises(FileError, match=r"line 3: its time is beyond the year 9999: are these mil"):
+    with pytest.raises(FileError, match=r"line 3: its time is not in the years 1 to 9999: are t"):
         times(path, "t", form="unix")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("end", ["", "Z"])
+def test_no_clock_shows_the_ends_of_the_calendar(tmp_path: Path, zone: str, end: str) -> None:
+    """A day further, clocks east or west of here would be in the year 0 or 10000."""
+    for text, right in (
+        ("9999-12-31 23:59:59", False),
+        ("0001-01-01 00:00:00", False),
+        ("9999-12-28 23:59:59", True),
+        ("0001-01-04 00:00:00", True),
+    ):
+        path = write(tmp_path / "t.csv", [f"{text}{end}"], "t")
+        source = Source(path, ["t"], separator=None, missing=MISSING)
+        if right:
+            line = module.covered(times_of(source, ["t"], None, zone), zone)
+            assert line.text(line.first).startswith(text[:5])
+            assert line.text(line.moment(text, "until"))
+        else:
+            with pytest.raises(FileError, match="line 2: its time is not in the years 1 to 9999"):
+                times_of(source, ["t"], None, zone)
 
 
 def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:

@@ -238,8 +238,15 @@ def loose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_kernel_is_written_where_nobody_else_may_write(loose: Path) -> None:
-    assert not Path(written("method_1.py", "")).exists()
+def test_a_kernel_is_written_where_nobody_else_may_write(
+    loose: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no such place, not even a file of this folder is taken for the kernel's."""
+    monkeypatch.chdir(loose)
+    nowhere = Path(written("method_1.py", ""))
+    assert nowhere.is_absolute()
+    with pytest.raises(NotADirectoryError):
+        nowhere.touch()
     (loose / "somebody's").unlink()
     path = Path(written("method_1.py", ""))
     assert path.parent == loose

@@ -92,7 +92,7 @@ def written(name: str, text: str) -> str:
     """Write the text of a kernel, beside which numba keeps the machine code; return its path.
 
     A file that exists already is not written again, since numba compares its time. Where the text
-    cannot be written, the path is none of a file, and numba keeps nothing.
+    cannot be written, nobody can make a file of the path, and numba keeps nothing.
     """
     for place in _places():
         path = place / "paofed" / "methods" / name
@@ -107,7 +107,7 @@ def written(name: str, text: str) -> str:
         except OSError:  # the home folder cannot be written to, say
             continue
         return str(path)
-    return f"<{name}>"
+    return f"{os.devnull}/{name}"
 
 
 def _places() -> Iterator[Path]:
