@@ -14,6 +14,7 @@ from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.gap import Gap
 from paofed.theory.mean import require_followed
 from paofed.theory.models import ModelsInModes, mean_models
 from paofed.theory.modes import Modes
@@ -56,11 +57,13 @@ class LearningCurve:
     of_mean: FloatArray  # (P,), from the distance of the mean model to that best model
     # (P,), from the spread due to which samples came, who was there when, and noise.
     of_spread: FloatArray
+    gap: Gap | None = None  # how far it is from runs that theory made; None: it made none
 
     def __repr__(self) -> str:
+        off = "how far off is not known" if self.gap is None else f"{self.gap} dB from runs"
         return (
             f"LearningCurve of {self.name}: {counted(self.ticks.size, 'point')}, "
-            f"{self.db[-1]:.2f} dB after tick {int(self.ticks[-1]):,}, "
+            f"{self.db[-1]:.2f} dB after tick {int(self.ticks[-1]):,} ({off}), "
             f"{self.of_spread[-1] / self.mse[-1]:.0%} of it by spread"
         )
 

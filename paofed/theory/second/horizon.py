@@ -11,6 +11,7 @@ from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.gap import Gap
 from paofed.theory.modes import Modes
 from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.detail import Detail
@@ -31,6 +32,20 @@ class BestStep(NamedTuple):
 
     step: float
     curve: LearningCurve  # the learning curve with that step size
+    # By how much runs with this step end above the better of those with half and twice of it, as a
+    # gap: positive where it is not the best. None where theory made no runs.
+    lost: Gap | None = None
+
+    def refusal(self) -> str | None:
+        """Say why this step is not to be trusted, or return None."""
+        if (gap := self.curve.gap) is not None and gap.refused:
+            return f"its best step {self.step:.2f} is refused: {gap.refusal()}"
+        if self.lost is not None and self.lost.refused:
+            return (
+                f"its best step {self.step:.2f} is refused: runs with half or twice of it end "
+                f"{self.lost} dB lower; compare step sizes by simulation"
+            )
+        return None
 
 
 def best_step(
@@ -85,16 +100,8 @@ def steady_state(
 ) -> LearningCurve:
     """Follow a curve from tick `begin` on until it changes little while the time doubles.
 
-    Refused if the curve still changes after some doublings, and if the step size is not stable:
-    then there is no end.
+    The step size must be stable. Refused if the curve still changes after some doublings.
     """
-    mu = method.settled(**settings._asdict()).step_size
-    limit = stable_step(fleet, method, settings)
-    if mu >= limit.step:
-        raise InputError(
-            f"{method.name} has no steady state with step size {mu:g}: above {limit.step:.3g} "
-            f"squares of deviations grow; take a smaller one"
-        )
     times = begin * 2 ** np.arange(_DOUBLINGS + 1) - 1
     curve = learning_curve(fleet, method, settings, times, detail=_LONG, report=report)
     changes = np.abs(np.diff(decibels(curve.mse)))
