@@ -162,10 +162,8 @@ class Foresight:
             return curve
         told = self._trials.of_curve(method, self.settings, curve)
         if check == "refuse" and told.gap is not None and told.gap.refused:
-            far = told.gap.refusal()
-            raise InputError(
-                f"{method.name}: the predicted learning curve is refused: {far}{_NEVERTHELESS}"
-            )
+            why = told.gap.refusal("the predicted learning curve")
+            raise InputError(f"{method.name}: {why}{_NEVERTHELESS}")
         return told
 
     def _horizon(self, ticks: int | None) -> int:

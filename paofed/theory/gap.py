@@ -63,8 +63,8 @@ class Gap(NamedTuple):
             best = int(np.argmin(means))
             db = float(decibels(chosen.mean()) - decibels(means[best]))
             apart = chosen / chosen.mean() - others[best] / means[best]
-            scatter = float(apart.std(ddof=1) / np.sqrt(apart.size))
-        return cls(max(db, 0.0), tick, _PER_RELATIVE * scatter, apart.size)
+            error = float(_PER_RELATIVE * apart.std(ddof=1) / np.sqrt(apart.size))
+        return cls(max(db, 0.0), tick, error, apart.size)
 
     @property
     def refused(self) -> bool:
@@ -79,15 +79,16 @@ class Gap(NamedTuple):
     def __str__(self) -> str:
         return f"{self.db:+.2f} ± {self.error:.2f}"
 
-    def refusal(self) -> str:
-        """Say how far off a learning curve is, and what to do."""
+    def refusal(self, what: str) -> str:
+        """Say why `what` is refused: how far off it is, and what to do."""
         if not np.isfinite(self.db):
             far = f"at tick {self.tick} either it or the runs diverged, and not both"
         else:
-            far = f"at tick {self.tick} it is {self} dB from {counted(self.runs, 'run')}"
+            runs = counted(self.runs, "run")
+            far = f"at tick {self.tick} it is {self} dB from {runs}, more than {MOST_GAP:g}"
         if not self.clear:
-            return f"{far}, more than {MOST_GAP:g}, and these may be as far off: more would tell"
+            return f"{what} is refused: {far}; the runs may be as far off, and more would tell"
         return (
-            f"{far}, more than {MOST_GAP:g}; take a smaller step size, more frequent contacts or "
-            f"inputs with less memory, or simulate"
+            f"{what} is refused: {far}; take a smaller step size, more frequent contacts or inputs "
+            f"with less memory, or simulate"
         )

@@ -11,6 +11,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown, whole
 from paofed.report.paper.foreseen import AskedOfTheory, foresee
+from paofed.theory.foresight import Check
 from paofed.theory.gap import Gap
 from paofed.theory.mean import Prediction
 from paofed.theory.second.curve import LearningCurve
@@ -109,7 +110,8 @@ def theory_beside(
     whole("runs", runs, least=0)
     every = whole("every", every, least=1)
     followed = [name for name in names if learning is None or name in learning]
-    said = foresee(AskedOfTheory(scenario, records, followed, every, world), seed)
+    check: Check = "none" if runs else "tell"  # without runs beside, theory makes its own
+    said = foresee(AskedOfTheory(scenario, records, followed, every, world, check), seed)
     if runs == 0:
         return Beside(said.mean, None, said.second)
     from paofed.simulate.average import average  # and the engine, which takes a second

@@ -39,7 +39,7 @@ class BestStep(NamedTuple):
     def refusal(self) -> str | None:
         """Say why this step is not to be trusted, or return None."""
         if (gap := self.curve.gap) is not None and gap.refused:
-            return f"its best step {self.step:.2f} is refused: {gap.refusal()}"
+            return gap.refusal(f"its best step {self.step:.2f}")
         if self.lost is not None and self.lost.refused:
             return (
                 f"its best step {self.step:.2f} is refused: runs with half or twice of it end "
