@@ -105,6 +105,7 @@ class Foresight:
         report: Report = _silent,
     ) -> LearningCurve:
         """Return the expected error of the server's model, each `every` ticks and the last."""
+        _require_known(check)
         record = self._stable(method)
         points = curve_ticks(self._horizon(ticks), _at_least_one("every", every))
         curve = learning_curve(
@@ -128,9 +129,10 @@ class Foresight:
 
         Runs with half and with twice the step say by how much it is not the best.
         """
-        record = resolve(method)
-        found = best_step(self.fleet, record, self.settings, self._horizon(ticks), report)
-        if _known(check) == "none":
+        _require_known(check)
+        record, horizon = resolve(method), self._horizon(ticks)
+        found = best_step(self.fleet, record, self.settings, horizon, report)
+        if check == "none":
             return found
         found = self._trials.of_step(record, self.settings, found, self.stable_step(record).step)
         if check == "refuse" and (why := found.refusal()) is not None:
@@ -146,6 +148,7 @@ class Foresight:
         report: Report = _silent,
     ) -> LearningCurve:
         """Return the end of the learning curve, followed for up to 16 times `ticks` ticks."""
+        _require_known(check)
         record = self._stable(method)
         curve = steady_state(self.fleet, record, self.settings, self._horizon(ticks), report)
         return self._checked(record, curve, check)
@@ -158,7 +161,7 @@ class Foresight:
 
     def _checked(self, method: Algorithm, curve: LearningCurve, check: Check) -> LearningCurve:
         """Return a curve with its gap to runs, or refuse it."""
-        if _known(check) == "none":
+        if check == "none":
             return curve
         told = self._trials.of_curve(method, self.settings, curve)
         if check == "refuse" and told.gap is not None and told.gap.refused:
@@ -177,7 +180,6 @@ def _at_least_one(what: str, value: int) -> int:
     return value
 
 
-def _known(check: Check) -> Check:
+def _require_known(check: Check) -> None:
     if check not in get_args(Check):
         raise InputError(unknown("check", check, get_args(Check)))
-    return check

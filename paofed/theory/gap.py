@@ -17,8 +17,8 @@ _PER_RELATIVE = 10.0 / np.log(10.0)  # dB for a small relative difference of err
 class Gap(NamedTuple):
     """An estimate of a prediction's own error: its largest distance from the mean of some runs.
 
-    Near the largest stable step single runs are far above all others, now and then. The mean of few
-    runs is then too low, and its standard error too small: a gap of few runs is a lower bound.
+    Near the largest stable step, a run in hundreds is far above all others. Before it comes, the
+    mean of the runs is too low and its standard error too small, so a gap is then unreliable.
     """
 
     db: float  # predicted minus simulated at `tick`; not finite if only one of them diverged

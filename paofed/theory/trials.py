@@ -90,17 +90,11 @@ class Trials(NamedTuple):
         """Return what is run over at least so many ticks."""
         if isinstance(self.source, Trace):
             return Worlds("the trace", turning(self.source, ticks)).sized()
-        times = -(
-            -ticks // self.source.ticks
-        )  # whole, so that samples stay as frequent as they are
-        stream = self.source.synthetic
-        longer = {"samples": tuple(times * count for count in stream.samples)}
-        return self.source.model_copy(
-            update={
-                "ticks": times * self.source.ticks,
-                "stream": stream.model_copy(update=longer),
-            }
-        )
+        scenario, stream = self.source, self.source.synthetic
+        times = -(-ticks // scenario.ticks)  # whole, so that samples are as frequent as before
+        samples = tuple(times * count for count in stream.samples)
+        longer = stream.model_copy(update={"samples": samples})
+        return scenario.model_copy(update={"ticks": times * scenario.ticks, "stream": longer})
 
 
 def turning(trace: Trace, ticks: int) -> Callable[[int, int], Trace]:
