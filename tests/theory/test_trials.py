@@ -17,12 +17,11 @@ EASY = small_scenario(features=8, ticks=60, stream={"samples": (20, 40, 60), "me
 HARD = "pao-fed-u1:shared=4,step_size=1.6"
 
 
-def fleet(clients: int, features: int, ticks: int, **laws: Any) -> Scenario:
-    """A fleet with few features, whose inputs are independent in time and come nearly always."""
+def fleet(clients: int, features: int, ticks: int, *shares: float, **laws: Any) -> Scenario:
+    """A fleet whose inputs are independent in time; the groups have samples at shares of ticks."""
     setting = Scenario.load("setting-1")
-    stream = setting.synthetic.model_copy(
-        update={"samples": (ticks // 2, ticks), "memory": (0.0, 0.0)}
-    )
+    samples = tuple(int(share * ticks) for share in shares or (0.5, 1.0))
+    stream = setting.synthetic.model_copy(update={"samples": samples, "memory": (0.0, 0.0)})
     made = {"clients": clients, "features": features, "ticks": ticks, "kernel_width": 1.5}
     plain = setting.model_copy(update=made | {"stream": stream}).model_dump()
     return Scenario.model_validate(plain | laws)
@@ -167,7 +166,7 @@ def test_rare_contacts() -> None:
 @long
 def test_a_best_step_that_is_not() -> None:
     """Four clients: theory takes a step of about 1, where runs end 1 dB above those of half."""
-    few = fleet(4, 24, 800, **contacts(0.4, 0.05, base=0.5) | {"kernel_width": 2.0})
+    few = fleet(4, 24, 800, 1.0, **contacts(0.4, 0.05, base=0.5), kernel_width=2.0)
     ahead = theory.foresee(few)
     with pytest.raises(InputError, match=r"its best step \d\.\d\d is refused: at tick 799 it is -"):
         ahead.best_step("pao-fed-u1:shared=6")

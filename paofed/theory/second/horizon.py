@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm, Settled
-from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.gap import Gap
@@ -98,17 +97,22 @@ def steady_state(
     begin: int,
     report: Callable[[float], None] = lambda _: None,
 ) -> LearningCurve:
-    """Follow a curve from tick `begin` on until it changes little while the time doubles.
+    """Return the point where a learning curve ends, after 16 times `begin` ticks.
 
-    The step size must be stable. Refused if the curve still changes after some doublings.
+    The means are solved for where that fits into memory, so that the spread alone has to be
+    followed; elsewhere both are. Refused if the error still changes in the last half of the time.
+    The step size must be stable.
     """
-    times = begin * 2 ** np.arange(_DOUBLINGS + 1) - 1
-    curve = learning_curve(fleet, method, settings, times, detail=_LONG, report=report)
-    changes = np.abs(np.diff(decibels(curve.mse)))
-    if not changes[-1] <= _STILL:
+    times = begin * 2 ** np.arange(_DOUBLINGS - 1, _DOUBLINGS + 1) - 1
+    curve = learning_curve(
+        fleet, method, settings, times, detail=_LONG, from_end=True, report=report
+    )
+    change = abs(float(curve.db[1] - curve.db[0]))
+    if not change <= _STILL:
         raise InputError(
             f"{method.name} is not at its end after {times[-1] + 1} ticks: during the last "
-            f"{times[-1] - times[-2]} its error changed by {changes[-1]:.2f} dB, expected at most "
+            f"{times[-1] - times[-2]} its error changed by {change:.2f} dB, expected at most "
             f"{_STILL:g}; begin later than at tick {begin}, or take the error after a time you need"
         )
-    return curve
+    parts = ("ticks", "residual", "of_mean", "of_spread")
+    return replace(curve, **{part: getattr(curve, part)[1:] for part in parts})
