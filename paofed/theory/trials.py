@@ -1,8 +1,8 @@
 """The few runs that theory makes itself, to estimate how far its predictions are off.
 
 What a prediction leaves out (docs/theory.md) has no sign and no size that theory could work out: in
-some fleets it is 3 dB too low, in others as much too high. Runs of the same fleet know it, with all
-that theory does not see, such as inputs with memory.
+some fleets a prediction is 2 dB too low, in others 3 dB too high. Runs of the same fleet show it,
+with all that theory does not see, such as inputs with memory.
 """
 
 import math
