@@ -37,7 +37,7 @@ def _fixed_point(affine: Callable[[FloatArray], FloatArray], size: int) -> Float
     constant = affine(np.zeros(size))
     matrix = np.stack([affine(unit) - constant for unit in np.eye(size)], axis=1)
     try:
-        found = np.linalg.solve(np.eye(size) - matrix, constant)
+        found: FloatArray = np.linalg.solve(np.eye(size) - matrix, constant).astype(np.float64)
     except np.linalg.LinAlgError:
         return None
     moved = float(np.linalg.norm(affine(found) - found))

@@ -10,10 +10,10 @@ from paofed.errors import InputError, unknown
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
 from paofed.theory.outlook import Outlook, outlook
+from paofed.theory.own_runs import OwnRuns
 from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.horizon import BestStep, best_step, steady_state
 from paofed.theory.second.stability import StableStep, require_stable, stable_step
-from paofed.theory.trials import Trials
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
@@ -47,21 +47,23 @@ class Foresight:
     their own error, from a few runs; `check` says what is done about it.
     """
 
-    def __init__(self, fleet: FleetInTheory, settings: Settled, ticks: int, trials: Trials) -> None:
+    def __init__(
+        self, fleet: FleetInTheory, settings: Settled, ticks: int, own_runs: OwnRuns
+    ) -> None:
         """Take a fleet, what algorithms leave open, how far to look by default, and where to run.
 
-        `trials` make the runs that estimate how far predictions are off.
+        `own_runs` make the runs that estimate how far predictions are off.
         """
         self.fleet, self.settings, self.ticks = fleet, settings, ticks
         self._modes: Modes | None = None
-        self._trials = trials
+        self._own_runs = own_runs
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
         """Return a scenario's fleet in one world, exact where its laws are."""
         fleet = FleetInTheory.of(scenario, seed=seed, world=world)
         settings = Settled(scenario.step_size, scenario.max_age)
-        return cls(fleet, settings, scenario.ticks, Trials(scenario, seed, world))
+        return cls(fleet, settings, scenario.ticks, OwnRuns(scenario, seed, world))
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
@@ -69,7 +71,7 @@ class Foresight:
 
         Step size and age limit are the paper's.
         """
-        return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks, Trials(trace))
+        return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks, OwnRuns(trace))
 
     @property
     def modes(self) -> Modes:
@@ -134,7 +136,7 @@ class Foresight:
         found = best_step(self.fleet, record, self.settings, horizon, report)
         if check == "none":
             return found
-        found = self._trials.of_step(record, self.settings, found, self.stable_step(record).step)
+        found = self._own_runs.of_step(record, self.settings, found, self.stable_step(record).step)
         if check == "refuse" and (why := found.refusal()) is not None:
             raise InputError(f"{record.name}: {why}{_NEVERTHELESS}")
         return found
@@ -163,7 +165,7 @@ class Foresight:
         """Return a curve with its gap to runs, or refuse it."""
         if check == "none":
             return curve
-        told = self._trials.of_curve(method, self.settings, curve)
+        told = self._own_runs.of_curve(method, self.settings, curve)
         if check == "refuse" and told.gap is not None and told.gap.refused:
             why = told.gap.refusal("the predicted learning curve")
             raise InputError(f"{method.name}: {why}{_NEVERTHELESS}")

@@ -24,7 +24,7 @@ from paofed.world.worlds import Setting, Worlds
 _FIRST, _MOST = 16, 256  # runs at first, and doubled up to so many while they leave it open
 
 
-class Trials(NamedTuple):
+class OwnRuns(NamedTuple):
     """Where theory makes its runs: in one world of a scenario, or over a trace turned in time."""
 
     source: Scenario | Trace
