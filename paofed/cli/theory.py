@@ -2,7 +2,8 @@
 
 SCENARIO is a TOML file, a preset, or a recorded trace (.npz) to estimate from. With --runs the
 prediction is compared with the average over so many runs in the same world. With --second the
-learning curve is predicted too: the mean error of the models, not the error of their mean.
+learning curve is predicted too: the mean error of the models, not the error of their mean. How far
+off it is, those runs say, or a few that theory makes itself; beyond 0.5 dB it is refused.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -40,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="find the step size with the least predicted error after the last tick; implies "
         "--second")  # fmt: skip
     add("--steady-state", action="store_true",
-        help="find where the learning curve ends, within sixteen times the ticks; implies "
+        help="find where the learning curve ends, after sixteen times the ticks; implies "
         "--second")  # fmt: skip
     add("--every", type=int, default=50, metavar="N",
         help="ticks between two points of a curve (default: %(default)s)")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The average of the server's model over many runs in one world: what theory predicts."""
+"""The server's model in many runs of one world, and its errors: what theory predicts."""
 
 import os
 import threading
@@ -15,6 +15,7 @@ from paofed.simulate.engines.fast import family as fast
 from paofed.words import ShapesShown
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,3 +82,24 @@ def average(
         learning_errors = np.sqrt(scatter / (runs - 1) if runs > 1 else np.full(shape, np.nan))
         errors = np.sqrt(variance / runs)
         return Average(runs, ticks, models, errors, mse, learning, learning_errors)
+
+
+def errors_of_runs(
+    setting: Setting,
+    methods: Sequence[Algorithm],
+    runs: Sequence[int],
+    *,
+    seed: int,
+    world: int,
+    every: int,
+) -> FloatArray:
+    """Return the errors of algorithms of the family in some runs of one world, (A, R, P)."""
+
+    def one(run: int) -> FloatArray:
+        return fast.run(
+            setting, methods, seed=seed, world=world, run=run, every=every, precision="float32",
+            report=lambda _: None,
+        ).mse  # fmt: skip
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return np.stack(list(pool.map(one, runs)), axis=1)

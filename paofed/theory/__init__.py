@@ -1,4 +1,4 @@
-"""Calculators, no simulation: safe step sizes, the mean model, learning curves, traffic.
+"""Calculators: safe step sizes, the mean model, learning curves, traffic.
 
 `foresee(scenario)` is the door for users; the calculators behind it are in the modules of this
 package.

@@ -1,24 +1,30 @@
 """What theory says of one fleet, asked by the names of algorithms."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Literal, Self, TypeAlias, get_args
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.algorithms.spec import resolve
 from paofed.core.metrics import curve_ticks
-from paofed.errors import InputError
+from paofed.errors import InputError, unknown
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
 from paofed.theory.outlook import Outlook, outlook
+from paofed.theory.own_runs import OwnRuns
 from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.horizon import BestStep, best_step, steady_state
-from paofed.theory.second.stability import StableStep, stable_step
+from paofed.theory.second.stability import StableStep, require_stable, stable_step
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 _FOR_TRACES = Settled(step_size=0.4, max_age=10)  # for traces, which hold no settings: the paper's
 
 Report = Callable[[float], None]
+
+# What is done about the error of a prediction: runs estimate it, and one above 0.5 dB is refused;
+# or it is told and nothing is refused; or no runs are made, and the error is not known.
+Check: TypeAlias = Literal["refuse", "tell", "none"]
+_NEVERTHELESS = "; check='tell' returns it nevertheless"
 
 
 def _silent(_: float) -> None:
@@ -37,19 +43,27 @@ class Foresight:
     """One fleet as theory sees it, with the settings for what algorithms leave open.
 
     Algorithms are records or names with options, as in "pao-fed-u1:shared=32,step_size=0.2".
-    `report` is told the share of the work that is done.
+    `report` is told the share of the work that is done. Predicted errors come with an estimate of
+    their own error, from a few runs; `check` says what is done about it.
     """
 
-    def __init__(self, fleet: FleetInTheory, settings: Settled, ticks: int) -> None:
-        """Take a fleet, what algorithms leave open, and `ticks`, how far to look by default."""
+    def __init__(
+        self, fleet: FleetInTheory, settings: Settled, ticks: int, own_runs: OwnRuns
+    ) -> None:
+        """Take a fleet, what algorithms leave open, how far to look by default, and where to run.
+
+        `own_runs` make the runs that estimate how far predictions are off.
+        """
         self.fleet, self.settings, self.ticks = fleet, settings, ticks
         self._modes: Modes | None = None
+        self._own_runs = own_runs
 
     @classmethod
     def of(cls, scenario: Scenario, *, seed: int = 0, world: int = 0) -> Self:
         """Return a scenario's fleet in one world, exact where its laws are."""
         fleet = FleetInTheory.of(scenario, seed=seed, world=world)
-        return cls(fleet, Settled(scenario.step_size, scenario.max_age), scenario.ticks)
+        settings = Settled(scenario.step_size, scenario.max_age)
+        return cls(fleet, settings, scenario.ticks, OwnRuns(scenario, seed, world))
 
     @classmethod
     def seen(cls, trace: Trace) -> Self:
@@ -57,7 +71,7 @@ class Foresight:
 
         Step size and age limit are the paper's.
         """
-        return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks)
+        return cls(FleetInTheory.seen(trace), _FOR_TRACES, trace.ticks, OwnRuns(trace))
 
     @property
     def modes(self) -> Modes:
@@ -89,31 +103,73 @@ class Foresight:
         *,
         ticks: int | None = None,
         every: int = 50,
+        check: Check = "refuse",
         report: Report = _silent,
     ) -> LearningCurve:
         """Return the expected error of the server's model, each `every` ticks and the last."""
+        _require_known(check)
+        record = self._stable(method)
         points = curve_ticks(self._horizon(ticks), _at_least_one("every", every))
-        return learning_curve(
-            self.fleet, resolve(method), self.settings, points, modes=self.modes, report=report
+        curve = learning_curve(
+            self.fleet, record, self.settings, points, modes=self.modes, report=report
         )
+        return self._checked(record, curve, check)
 
     def stable_step(self, method: str | Algorithm, *, report: Report = _silent) -> StableStep:
         """Return the largest step size that is stable in the mean square."""
         return stable_step(self.fleet, resolve(method), self.settings, report)
 
     def best_step(
-        self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
+        self,
+        method: str | Algorithm,
+        *,
+        ticks: int | None = None,
+        check: Check = "refuse",
+        report: Report = _silent,
     ) -> BestStep:
-        """Return the step size with the least predicted error after `ticks`, and its curve."""
-        horizon = self._horizon(ticks)
-        return best_step(self.fleet, resolve(method), self.settings, horizon, report)
+        """Return the step size with the least predicted error after `ticks`, and its curve.
+
+        Runs with half and with twice the step say by how much it is not the best.
+        """
+        _require_known(check)
+        record, horizon = resolve(method), self._horizon(ticks)
+        found = best_step(self.fleet, record, self.settings, horizon, report)
+        if check == "none":
+            return found
+        found = self._own_runs.of_step(record, self.settings, found, self.stable_step(record).step)
+        if check == "refuse" and (why := found.refusal()) is not None:
+            raise InputError(f"{record.name}: {why}{_NEVERTHELESS}")
+        return found
 
     def steady_state(
-        self, method: str | Algorithm, *, ticks: int | None = None, report: Report = _silent
+        self,
+        method: str | Algorithm,
+        *,
+        ticks: int | None = None,
+        check: Check = "refuse",
+        report: Report = _silent,
     ) -> LearningCurve:
         """Return the end of the learning curve, followed for up to 16 times `ticks` ticks."""
-        begin = self._horizon(ticks)
-        return steady_state(self.fleet, resolve(method), self.settings, begin, report)
+        _require_known(check)
+        record = self._stable(method)
+        curve = steady_state(self.fleet, record, self.settings, self._horizon(ticks), report)
+        return self._checked(record, curve, check)
+
+    def _stable(self, method: str | Algorithm) -> Algorithm:
+        """Return the record of an algorithm, or refuse it if its step size is not stable."""
+        record = resolve(method)
+        require_stable(self.fleet, record, self.settings)
+        return record
+
+    def _checked(self, method: Algorithm, curve: LearningCurve, check: Check) -> LearningCurve:
+        """Return a curve with its gap to runs, or refuse it."""
+        if check == "none":
+            return curve
+        told = self._own_runs.of_curve(method, self.settings, curve)
+        if check == "refuse" and told.gap is not None and told.gap.refused:
+            why = told.gap.refusal("the predicted learning curve")
+            raise InputError(f"{method.name}: {why}{_NEVERTHELESS}")
+        return told
 
     def _horizon(self, ticks: int | None) -> int:
         """Return how many ticks to follow."""
@@ -124,3 +180,8 @@ def _at_least_one(what: str, value: int) -> int:
     if value < 1:
         raise InputError(f"{what} is {value}: expected at least 1")
     return value
+
+
+def _require_known(check: Check) -> None:
+    if check not in get_args(Check):
+        raise InputError(unknown("check", check, get_args(Check)))

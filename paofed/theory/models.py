@@ -31,6 +31,14 @@ class MeanModels(Protocol):
         """Move on by tick n."""
         ...
 
+    def state(self, n: int) -> FloatArray:
+        """Return all that tick n and later ones depend on, one vector; not for "live" answers."""
+        ...
+
+    def restore(self, n: int, state: FloatArray) -> None:
+        """Set all that tick n and later ones depend on."""
+        ...
+
     def normalise(self) -> float:
         """Scale everything so that the longest model has length 1; return the log of its length."""
         ...
@@ -62,6 +70,23 @@ class _ServerModel:
         self._pulls[self._begins + n % self._cells] = pulls
         arriving = self._pulls[self._begins + (n - self._weights.ages) % self._cells]
         self.w = self._weights.move(self.w, n, arriving)
+
+    def state(self, n: int) -> FloatArray:
+        """Return the model and what is on its way before tick n, one vector."""
+        return np.concatenate([self.w, self._pulls[self._waiting(n)].ravel()])
+
+    def restore(self, n: int, state: FloatArray) -> FloatArray:
+        """Set the model and what is on its way before tick n; return the rest of `state`."""
+        features, waiting = self.w.size, self._waiting(n)
+        own = features * (1 + waiting.size)
+        self.w = state[:features].copy()
+        self._pulls[waiting] = state[features:own].reshape(-1, features)
+        return state[own:]
+
+    def _waiting(self, n: int) -> IntArray:
+        """Return the cells of what was sent before tick n and has not arrived, by age."""
+        sent = [(n - 1 - np.arange(cells - 1)) % cells for cells in self._cells.tolist()]
+        return np.concatenate([b + at for b, at in zip(self._begins, sent, strict=True)])
 
     def shrink(self, length: float) -> None:
         """Divide everything by a length."""
@@ -132,6 +157,14 @@ class ModelsInModes:
             self._answer(n, down)
         self._server.move(n, self._weights.pulls(phase, sent))
 
+    def state(self, n: int) -> FloatArray:
+        """Return all that tick n and later ones depend on, one vector; not for "live" answers."""
+        return np.concatenate([self._server.state(n), self._v.ravel()])
+
+    def restore(self, n: int, state: FloatArray) -> None:
+        """Set all that tick n and later ones depend on."""
+        self._v = self._server.restore(n, state).reshape(self._v.shape).copy()
+
     def _answer(self, n: int, down: IntArray) -> None:
         """Overwrite the window where a message arrives.
 
@@ -198,6 +231,14 @@ class _WholeModels:
         learned = (self._learned @ w).reshape(-1, w.size)
         gained = self._fleet.at(n, self._gained)
         self._server.move(n, self._share * w - self._mu * (learned - gained))
+
+    def state(self, n: int) -> FloatArray:
+        """Return all that tick n and later ones depend on: clients hold what they heard."""
+        return self._server.state(n)
+
+    def restore(self, n: int, state: FloatArray) -> None:
+        """Set all that tick n and later ones depend on."""
+        self._server.restore(n, state)
 
     def normalise(self) -> float:
         """Scale everything so that the longest model has length 1; return the log of its length."""

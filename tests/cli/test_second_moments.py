@@ -79,24 +79,37 @@ def test_learning_curves_beside_runs(
 
 
 def test_a_table_for_people_and_the_best_step(
-    tied: str, capsys: pytest.CaptureFixture[str]
+    free: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["theory", tied, "--algorithm", "pao-fed-u1:step_size=3"]
-    assert main([*words, "--best-step", "--steady-state"]) == 0
+    words = ["theory", free, "--algorithm", "pao-fed-u1:shared=6", "--second", "--best-step"]
+    assert main(words) == 0
     out, err = capsys.readouterr()
-    assert "pao-fed-u1:step_size=3 has no steady state with step size 3: above 1." in err
-    assert "pao-fed-u1:step_size=3: step size 3 is above 1." in err
-    assert "from where on it is not stable in the mean square" in err
-    assert err.splitlines()[-1].startswith("second moments take samples as independent in time")
+    assert err == ""
     *_, title, table = out.rstrip("\n").split("\n\n")
     assert title == "second moments, after the last tick"
     header, line = table.splitlines()
-    assert "residual of the map  distance of the mean" in header
-    assert header.endswith("best step  learning curve there (dB)  steady state (dB)")
-    *_, stable, best, there, steady = line.split()
-    assert steady == "none"
+    assert "learning curve (dB)  largest gap (dB)  noise of tests  residual of the map" in header
+    assert header.endswith("best step  learning curve there (dB)  gap there (dB)  lost by it (dB)")
+    *_, stable, best, there, gap, _, error, lost, _, _ = line.split()
     assert float(best) < float(stable) < 3
     assert float(there) < 3
+    assert abs(float(gap)) < 0.5
+    assert float(error) > 0
+    assert 0 <= float(lost) < 0.5
+
+
+def test_a_step_that_is_not_stable_is_one_line(
+    tied: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["theory", tied, "--algorithm", "pao-fed-c2", "pao-fed-u1:step_size=3"]
+    for asked in ("--second", "--best-step", "--steady-state"):
+        assert main([*words, asked]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err == (
+            "paofed theory: error: pao-fed-u1:step_size=3 has no learning curve with step size 3: "
+            "from 1.87 on it is not stable in the mean square; take a smaller step size\n"
+        )
 
 
 def test_where_a_learning_curve_ends(free: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,11 +130,12 @@ def test_a_curve_that_is_far_off_is_refused_in_words(
     assert err == printed["warnings"]
     assert second["refused"] is True
     assert second["largest_gap_db"] < -0.5
-    gap = f"{second['largest_gap_db']:+.2f} dB"
+    gap = f"{second['largest_gap_db']:+.2f} ± {second['largest_gap_standard_error']:.2f}"
     (warning,) = err
     assert warning == (
-        f"pao-fed-u1: the predicted learning curve is refused: at tick 79 it is {gap} from the "
-        "runs, more than 0.5; its samples are not independent in time, as theory takes them"
+        f"pao-fed-u1: the predicted learning curve is refused: at tick 79 it is {gap} dB from 60 "
+        "runs, more than 0.5; take a smaller step size, more frequent contacts or inputs with less "
+        "memory, or simulate"
     )
     assert [second[key] for key in (PREDICTED, *PARTS)] == [None] * 5
     with table.open() as file:
@@ -130,7 +144,20 @@ def test_a_curve_that_is_far_off_is_refused_in_words(
     assert float(row["largest_gap_db"]) == pytest.approx(second["largest_gap_db"])
     assert main(["theory", *words, "--second"]) == 0
     line = capsys.readouterr().out.splitlines()[-1].split()
-    assert line[:6] == ["pao-fed-u1", "refused", gap.split()[0], "-", "-", "-"]
+    assert line[:8] == ["pao-fed-u1", "refused", *gap.split(), "-", "-", "-"]
+
+
+def test_without_runs_theory_makes_some_to_know_how_far_off_it_is(
+    tied: str, free: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, refused in ((tied, True), (free, False)):
+        printed, err = told([path, "--algorithm", "pao-fed-u1"], capsys)
+        second = printed["algorithms"][0]["second_moments"]
+        assert second["refused"] is refused
+        assert (second[PREDICTED] is None) is refused
+        assert (abs(second["largest_gap_db"]) > 0.5) is refused
+        assert second["largest_gap_runs"] >= 16
+        assert len(err) == refused
 
 
 def test_interrupted_it_shows_what_is_finished(

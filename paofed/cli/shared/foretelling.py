@@ -23,6 +23,7 @@ from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.foresight import Foresight, foresee
 from paofed.theory.outlook import Outlook
+from paofed.theory.second.stability import require_stable
 from paofed.words import counted, table
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -39,15 +40,21 @@ def foretell(args: Namespace) -> None:
         raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")
     source = Scenario.load(args.scenario) if trace is None else trace
     foresight = foresee(source, seed=args.seed, world=args.world)
+    second = args.second or args.best_step or args.steady_state
+    for method in methods if second else ():  # before anything that takes long
+        require_stable(foresight.fleet, method, foresight.settings)
     with Progress(f"{args.scenario}, mean recursion") as progress:
         found = _Found(foresight.outlook(methods, every=args.every, report=progress))
     try:
-        _go_on(args, found, foresight, methods, source)
+        if second:
+            _second_moments(args, found, foresight, methods)
+        if args.runs and isinstance(source, Scenario):
+            _simulate(args, found, methods, source)
     except KeyboardInterrupt:
         found.warnings.append("interrupted: this is what was finished")
-        _show(args, found, foresight, source)
+        _show(args, found, foresight)
         raise
-    _show(args, found, foresight, source)
+    _show(args, found, foresight)
 
 
 @dataclass
@@ -66,36 +73,34 @@ class _Found:
         return Beside(self.outlook.prediction, self.simulated, curves)
 
 
-def _go_on(
-    args: Namespace,
-    found: _Found,
-    foresight: Foresight,
-    methods: list[Algorithm],
-    source: Scenario | Trace,
+def _second_moments(
+    args: Namespace, found: _Found, foresight: Foresight, methods: list[Algorithm]
 ) -> None:
-    """Compute second moments and runs, where they are asked for."""
-    if args.second or args.best_step or args.steady_state:
-        found.second = {}
-        for method in methods:
-            found.second[method.name] = second_moments.predicted(
-                foresight, method, every=args.every, best=args.best_step,
-                steady=args.steady_state, title=args.scenario,
-            )  # fmt: skip
-    if args.runs and isinstance(source, Scenario):
-        # Imported here with the engine, which takes a second.
-        from paofed.simulate.average import average
-
-        with (
-            Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
-            engine_of(USUAL).announced(say),
-        ):
-            found.simulated = average(
-                source, methods, runs=args.runs, seed=args.seed, world=args.world,
-                every=args.every, report=progress,
-            )  # fmt: skip
+    """Compute second moments; runs that are asked for say how far off they are, else own ones."""
+    found.second = {}
+    for method in methods:
+        found.second[method.name] = second_moments.predicted(
+            foresight, method, every=args.every, best=args.best_step, steady=args.steady_state,
+            check="none" if args.runs else "tell", title=args.scenario,
+        )  # fmt: skip
 
 
-def _show(args: Namespace, found: _Found, foresight: Foresight, source: Scenario | Trace) -> None:
+def _simulate(args: Namespace, found: _Found, methods: list[Algorithm], scenario: Scenario) -> None:
+    """Average the runs that are asked for."""
+    # Imported here with the engine, which takes a second.
+    from paofed.simulate.average import average
+
+    with (
+        Progress(f"{args.scenario}, {counted(args.runs, 'run')}") as progress,
+        engine_of(USUAL).announced(say),
+    ):
+        found.simulated = average(
+            scenario, methods, runs=args.runs, seed=args.seed, world=args.world,
+            every=args.every, report=progress,
+        )  # fmt: skip
+
+
+def _show(args: Namespace, found: _Found, foresight: Foresight) -> None:
     outlook, beside, fleet = found.outlook, found.beside, foresight.fleet
     if args.csv is not None:
         curves = beside.curves(beside.names[0])
@@ -106,9 +111,7 @@ def _show(args: Namespace, found: _Found, foresight: Foresight, source: Scenario
 
         save(mean_and_learning({args.scenario: beside}), args.figure)
     second = found.second or {}
-    memory = isinstance(source, Trace) or max(source.synthetic.memory) > 0
-    told = second_moments.warnings(second, beside, outlook.mu, memory=memory)
-    told = [*outlook.warnings(), *told, *found.warnings]
+    told = [*outlook.warnings(), *second_moments.warnings(second, beside), *found.warnings]
     for warning in told:
         say(warning)
     records = {name: second_moments.as_record(name, one, beside) for name, one in second.items()}

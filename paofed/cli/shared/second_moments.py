@@ -1,6 +1,6 @@
 """Second moments on request: learning curves, stable and best step sizes, by algorithm."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +8,16 @@ import numpy as np
 from paofed.algorithms.base import Algorithm
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
-from paofed.report.paper.theory import GAP, MOST_GAP, PARTS, PREDICTED, Beside, Gap
-from paofed.theory.foresight import Foresight
+from paofed.report.paper.theory import GAP, PARTS, PREDICTED, Beside
+from paofed.theory.foresight import Check, Foresight
+from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
 from paofed.theory.second.horizon import BestStep
 from paofed.theory.second.stability import StableStep
 from paofed.words import table
+
+# What stands for a number that is refused or that there is not; a dash stands for all others.
+_REFUSED = {PREDICTED: "refused", "best_step": "refused", "steady_state_db": "none"}
 
 
 class Foreseen(NamedTuple):
@@ -27,21 +31,31 @@ class Foreseen(NamedTuple):
 
 
 def predicted(
-    foresight: Foresight, method: Algorithm, *, every: int, best: bool, steady: bool, title: str
+    foresight: Foresight,
+    method: Algorithm,
+    *,
+    every: int,
+    best: bool,
+    steady: bool,
+    check: Check,
+    title: str,
 ) -> Foreseen:
-    """Compute what second moments say, with a line of progress for each part."""
+    """Compute what second moments say, with a line of progress for each part.
+
+    `check` is that of the learning curve: "none" where runs are made beside it.
+    """
 
     def progress(part: str) -> Progress:
         return Progress(f"{title}, {method.name}: {part}")
 
     with progress("learning curve") as report:
-        curve = foresight.learning_curve(method, every=every, report=report)
+        curve = foresight.learning_curve(method, every=every, check=check, report=report)
     with progress("largest stable step") as report:
         stable = foresight.stable_step(method, report=report)
     found = Foreseen(curve, stable, None, None)
     if best:
         with progress("best step") as report:
-            found = found._replace(best=foresight.best_step(method, report=report))
+            found = found._replace(best=foresight.best_step(method, check="tell", report=report))
     if steady:
         with progress("steady state") as report:
             found = found._replace(steady=_steady(foresight, method, report))
@@ -53,9 +67,12 @@ def _steady(
 ) -> LearningCurve | str:
     """Return where the curve ends, or say why it has no end: the rest can still be shown."""
     try:
-        return foresight.steady_state(method, report=report)
+        curve = foresight.steady_state(method, check="tell", report=report)
     except InputError as refusal:
         return str(refusal)
+    if curve.gap is not None and curve.gap.refused:
+        return f"{method.name}: {curve.gap.refusal('its steady state')}"
+    return curve
 
 
 def as_record(name: str, found: Foreseen, beside: Beside) -> dict[str, Any]:
@@ -63,25 +80,30 @@ def as_record(name: str, found: Foreseen, beside: Beside) -> dict[str, Any]:
     curves, gap = beside.curves(name), beside.gap(name)
     record: dict[str, Any] = {key: curves[key][-1] for key in (PREDICTED, *PARTS)}
     record |= {"stable_step": found.stable.step, "stable_step_set_by_client": found.stable.client}
-    if found.best is not None:
-        record["best_step"] = found.best.step
-        record["best_step_db"] = float(found.best.curve.db[-1])
-    if found.steady is not None:
-        end = np.nan if isinstance(found.steady, str) else float(found.steady.db[-1])
-        record["steady_state_db"] = end
+    if (best := found.best) is not None:
+        refused = best.refusal() is not None
+        record["best_step"] = np.nan if refused else best.step
+        record["best_step_db"] = np.nan if refused else float(best.curve.db[-1])
+        record |= _of_gap("best_step_gap", best.curve.gap)
+        record |= _of_gap("best_step_lost", best.lost)
+    if isinstance(steady := found.steady, LearningCurve):
+        record["steady_state_db"] = float(steady.db[-1])
+        record |= _of_gap("steady_state_gap", steady.gap)
+    elif steady is not None:
+        record["steady_state_db"] = np.nan
     if gap is not None:
-        record |= {
-            GAP: gap.db,
-            "largest_gap_at_tick": gap.tick,
-            "largest_gap_standard_error": gap.error,
-            "refused": gap.refused,
-        }
+        at = {"largest_gap_at_tick": gap.tick, "largest_gap_runs": gap.runs, "refused": gap.refused}
+        record |= _of_gap("largest_gap", gap) | at
     return record
+
+
+def _of_gap(what: str, gap: Gap | None) -> dict[str, float]:
+    """Return a gap and its standard error by name; nothing where there is none."""
+    return {} if gap is None else {f"{what}_db": gap.db, f"{what}_standard_error": gap.error}
 
 
 def as_table(records: dict[str, dict[str, Any]]) -> str:
     """Return a table for people; one line per algorithm."""
-    first = next(iter(records.values()))
     columns = {
         PREDICTED: "learning curve (dB)",
         GAP: "largest gap (dB)",
@@ -92,65 +114,39 @@ def as_table(records: dict[str, dict[str, Any]]) -> str:
         "stable_step": "largest stable step",
         "best_step": "best step",
         "best_step_db": "learning curve there (dB)",
+        "best_step_gap_db": "gap there (dB)",
+        "best_step_lost_db": "lost by it (dB)",
         "steady_state_db": "steady state (dB)",
+        "steady_state_gap_db": "gap of that (dB)",
     }
-    keys = [key for key in columns if key in first]
-    rows = [
-        [name, *(_cell(key, record[key], refused=record.get("refused", False)) for key in keys)]
-        for name, record in records.items()
-    ]
+    keys = [key for key in columns if any(key in record for record in records.values())]
+    rows = [[name, *(_cell(key, record) for key in keys)] for name, record in records.items()]
     return "second moments, after the last tick\n\n" + table(
         ["algorithm", *(columns[key] for key in keys)], rows
     )
 
 
-def _cell(key: str, value: float, *, refused: bool) -> str:
-    if refused and key in (PREDICTED, *PARTS):
-        return "refused" if key == PREDICTED else "-"
-    if not np.isfinite(value):
-        return "none" if key == "steady_state_db" else "diverged"
-    if key in PARTS:
+def _cell(key: str, record: dict[str, Any]) -> str:
+    """Write a number; gaps with their standard error."""
+    value = record.get(key, np.nan)
+    if key in PARTS and np.isfinite(value):
         return f"{value:.4f}"
-    return f"{value:+.2f}" if key == GAP else f"{value:.2f}"
+    if f"{key.removesuffix('_db')}_standard_error" in record:
+        return f"{value:+.2f} ± {record[key.removesuffix('_db') + '_standard_error']:.2f}"
+    if np.isfinite(value):
+        return f"{value:.2f}"
+    return _REFUSED.get(key, "-")
 
 
-def warnings(
-    found: dict[str, Foreseen], beside: Beside, mu: Sequence[float], *, memory: bool
-) -> list[str]:
-    """Say what to worry about, one sentence each; `memory`: consecutive samples may be alike."""
+def warnings(found: dict[str, Foreseen], beside: Beside) -> list[str]:
+    """Say what to worry about, one sentence each."""
     told = []
-    for name, step in zip(beside.names, mu, strict=True):
-        if name in found and step > found[name].stable.step:
-            told.append(
-                f"{name}: step size {step:g} is above {found[name].stable.step:.2f}, from where on "
-                f"it is not stable in the mean square"
-            )
-        if name in found and isinstance(found[name].steady, str):
-            told.append(str(found[name].steady))
+    for name, one in found.items():
         gap = beside.gap(name)
         if gap is not None and gap.refused:
-            told.append(f"{name}: {_refusal(gap, memory=memory)}")
-    if memory and found and beside.simulated is None:
-        told.append(
-            "second moments take samples as independent in time, and these may not be: --runs says "
-            "how far predicted learning curves are off"
-        )
+            told.append(f"{name}: {gap.refusal('the predicted learning curve')}")
+        if one.best is not None and (why := one.best.refusal()) is not None:
+            told.append(f"{name}: {why}")
+        if isinstance(one.steady, str):
+            told.append(one.steady)
     return told
-
-
-def _refusal(gap: Gap, *, memory: bool) -> str:
-    if not np.isfinite(gap.db):
-        return (
-            f"the predicted learning curve is refused: at tick {gap.tick} either it or the runs "
-            f"diverged, and not both"
-        )
-    if not abs(gap.db) - 2 * gap.error > MOST_GAP:
-        why = "so few runs may be as far off themselves: give more --runs"
-    elif memory:
-        why = "its samples are not independent in time, as theory takes them"
-    else:
-        why = "an approximation of docs/theory.md does not hold here"
-    return (
-        f"the predicted learning curve is refused: at tick {gap.tick} it is {gap.db:+.2f} dB from "
-        f"the runs, more than {MOST_GAP:g}; {why}"
-    )

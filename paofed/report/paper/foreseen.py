@@ -18,7 +18,7 @@ from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.workers import Worker
 from paofed.simulate.stopping import Report, ignored
 from paofed.theory.bounds import StepSizes, step_sizes
-from paofed.theory.foresight import Foresight
+from paofed.theory.foresight import Check, Foresight
 from paofed.theory.mean import Prediction, predict
 from paofed.theory.second.curve import LearningCurve
 from paofed.world.scenario import Scenario
@@ -35,6 +35,7 @@ class AskedOfTheory(NamedTuple):
     learning: Sequence[str]  # names of the algorithms whose learning curve is predicted, too
     every: int  # ticks between two points of a curve
     world: int = 0
+    check: Check = "none"  # what is done about the error of learning curves; runs beside say it too
 
     @property
     def takes_long(self) -> bool:
@@ -56,7 +57,7 @@ Answer = Callable[[Report], SaidByTheory]
 
 def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> SaidByTheory:
     """Predict the mean models, the learning curves asked for, and the bounds of the step size."""
-    scenario, methods, learning, every, world = question
+    scenario, methods, learning, every, world, check = question
     foresight = Foresight.of(scenario, seed=seed, world=world)
     fleet, modes = foresight.fleet, foresight.modes
 
@@ -67,7 +68,7 @@ def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> Sai
     ticks = curve_ticks(scenario.ticks, every)
     mean = predict(fleet, list(records.values()), foresight.settings, ticks, told(0), modes)
     second = {
-        name: foresight.learning_curve(records[name], every=every, report=told(part))
+        name: foresight.learning_curve(records[name], every=every, check=check, report=told(part))
         for part, name in enumerate(learning, start=1)
     }
     return SaidByTheory(mean, second, step_sizes(fleet.moments, modes))

@@ -11,6 +11,8 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown, whole
 from paofed.report.paper.foreseen import AskedOfTheory, foresee
+from paofed.theory.foresight import Check
+from paofed.theory.gap import Gap
 from paofed.theory.mean import Prediction
 from paofed.theory.second.curve import LearningCurve
 from paofed.world.scenario import Scenario
@@ -23,22 +25,6 @@ PREDICTED = "predicted_learning_curve_db"
 GAP = "largest_gap_db"
 PARTS = ("test_noise", "residual", "of_mean", "of_spread")  # of a predicted learning curve
 COLUMNS = (*CURVES, PREDICTED, GAP, *PARTS)
-
-MOST_GAP = 0.5  # dB; a predicted learning curve that is further from the simulated one is refused
-_BEGUN = 50  # the tick from which on gaps count
-
-
-class Gap(NamedTuple):
-    """The largest distance of a predicted learning curve from the simulated one."""
-
-    db: float  # predicted minus simulated at `tick`; not finite if only one of them diverged
-    tick: int
-    error: float  # standard error of the simulated curve at `tick`, in dB; NaN for a single run
-
-    @property
-    def refused(self) -> bool:
-        """Whether the predicted curve is too far off to be shown."""
-        return not abs(self.db) <= MOST_GAP
 
 
 class Beside(NamedTuple):
@@ -55,21 +41,17 @@ class Beside(NamedTuple):
         return self.prediction.names
 
     def gap(self, name: str) -> Gap | None:
-        """Return the largest gap from tick 50 on; None where either learning curve is missing."""
+        """Return the largest gap from tick 50 on, to the runs beside or else to theory's own.
+
+        None where no learning curve was predicted, or where there were no runs.
+        """
         predicted = (self.second or {}).get(name)
         if predicted is None or self.simulated is None:
-            return None
-        a = self.names.index(name)
-        learning, errors = self.simulated.learning[a], self.simulated.learning_errors[a]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            simulated = decibels(learning)
-            any_left = np.isfinite(predicted.db) | np.isfinite(simulated)
-            gaps = np.where(any_left, predicted.db - simulated, 0.0)  # diverged, as predicted: none
-            relative = errors / learning
-        late = predicted.ticks >= min(_BEGUN, predicted.ticks[-1])
-        at = int(np.argmax(np.where(late, np.abs(gaps), -1.0)))  # argmax takes NaN for the largest
-        per_db = 10.0 / np.log(10.0)
-        return Gap(float(gaps[at]), int(predicted.ticks[at]), float(per_db * relative[at]))
+            return None if predicted is None else predicted.gap
+        a, seen = self.names.index(name), self.simulated
+        return Gap.of_means(
+            predicted.ticks, predicted.mse, seen.learning[a], seen.learning_errors[a], seen.runs
+        )
 
     def shown(self, name: str) -> LearningCurve | None:
         """Return the predicted learning curve; None where there is none, or where it is refused."""
@@ -92,7 +74,7 @@ class Beside(NamedTuple):
         if self.second is not None:
             curve, gap, points = self.shown(name), self.gap(name), self.prediction.ticks.size
             told: dict[str, FloatArray | float] = {PREDICTED: np.nan if curve is None else curve.db}
-            if self.simulated is not None:
+            if self.simulated is not None or any(map(self.gap, self.names)):
                 told[GAP] = np.nan if gap is None else gap.db
             told |= {part: np.nan if curve is None else getattr(curve, part) for part in PARTS}
             found |= {key: np.broadcast_to(value, points) for key, value in told.items()}
@@ -128,7 +110,8 @@ def theory_beside(
     whole("runs", runs, least=0)
     every = whole("every", every, least=1)
     followed = [name for name in names if learning is None or name in learning]
-    said = foresee(AskedOfTheory(scenario, records, followed, every, world), seed)
+    check: Check = "none" if runs else "tell"  # without runs beside, theory makes its own
+    said = foresee(AskedOfTheory(scenario, records, followed, every, world, check), seed)
     if runs == 0:
         return Beside(said.mean, None, said.second)
     from paofed.simulate.average import average  # and the engine, which takes a second

@@ -13,7 +13,9 @@ from paofed.core.metrics import decibels
 from paofed.core.staleness import weight_of
 from paofed.errors import InputError
 from paofed.theory.cost import picked_share
+from paofed.theory.end import begin_at_end
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.gap import Gap
 from paofed.theory.mean import require_followed
 from paofed.theory.models import ModelsInModes, mean_models
 from paofed.theory.modes import Modes
@@ -56,11 +58,13 @@ class LearningCurve:
     of_mean: FloatArray  # (P,), from the distance of the mean model to that best model
     # (P,), from the spread due to which samples came, who was there when, and noise.
     of_spread: FloatArray
+    gap: Gap | None = None  # how far it is from runs that theory made; None: it made none
 
     def __repr__(self) -> str:
+        off = "how far off is not known" if self.gap is None else f"{self.gap} dB from runs"
         return (
             f"LearningCurve of {self.name}: {counted(self.ticks.size, 'point')}, "
-            f"{self.db[-1]:.2f} dB after tick {int(self.ticks[-1]):,}, "
+            f"{self.db[-1]:.2f} dB after tick {int(self.ticks[-1]):,} ({off}), "
             f"{self.of_spread[-1] / self.mse[-1]:.0%} of it by spread"
         )
 
@@ -84,19 +88,23 @@ def learning_curve(
     *,
     detail: Detail = Detail(),  # noqa: B008  (a tuple of numbers)
     noisy: bool = True,
+    from_end: bool = False,
     modes: Modes | None = None,
     report: Callable[[float], None] = lambda _: None,
 ) -> LearningCurve:
     """Follow mean and spread from zero models, noting the error after the ticks `points`.
 
     Without `noisy`, the targets of samples are seen without noise; the difference of the two curves
-    is what noise adds. `modes` are those of the fleet's R, if they are known already.
+    is what noise adds. With `from_end`, means begin where they end, if that can be solved for: then
+    the spread alone has to be followed. `modes` are those of the fleet's R, if they are known
+    already.
     """
     ticks = int(points[-1]) + 1
     with one_thread_algebra():
         (reach,) = require_followed(fleet, [method], settings, ticks, modes=modes)
         known = Modes.of(fleet.moments.R) if modes is None else modes
-        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy)
+        from_end &= fleet.drifting is None
+        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy, from_end=from_end)
         test_noise, y_test = float(fleet.test_noise), fleet.tests_at(points)
         least = _least_errors(fleet, points)
         second = fleet.z_test.T @ fleet.z_test / len(fleet.y_test)
@@ -123,8 +131,12 @@ def spread_of(
     detail: Detail,
     *,
     noisy: bool,
+    from_end: bool = False,
 ) -> Spread:
-    """Start to follow an algorithm in the way that fits what travels."""
+    """Start to follow an algorithm in the way that fits what travels.
+
+    With `from_end`, means begin where they end, if that can be solved for.
+    """
     parts = method.require_paper_parts("theory")
     D = fleet.moments.r.shape[1]
     whole = reach.sizes == (D, D)
@@ -137,8 +149,12 @@ def spread_of(
     alpha = np.array([weight_of(parts.server.staleness, age) for age in reach.ages.tolist()])
     if whole:
         means = mean_models(fleet, modes, method, reach, driven=True)
+        if from_end:
+            begin_at_end(means, reach)
         return WholeSpread(fleet, reach, groups, alpha, means, detail, noisy=noisy)
     in_modes = ModelsInModes(fleet, modes, method, reach, driven=True)
+    if from_end:
+        begin_at_end(in_modes, reach)
     return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail, noisy=noisy)
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm, Settled
-from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.gap import Gap
 from paofed.theory.modes import Modes
 from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.detail import Detail
@@ -31,6 +31,20 @@ class BestStep(NamedTuple):
 
     step: float
     curve: LearningCurve  # the learning curve with that step size
+    # By how much runs with this step end above the better of those with half and twice of it, as a
+    # gap: positive where it is not the best. None where theory made no runs.
+    lost: Gap | None = None
+
+    def refusal(self) -> str | None:
+        """Say why this step is not to be trusted, or return None."""
+        if (gap := self.curve.gap) is not None and gap.refused:
+            return gap.refusal(f"its best step {self.step:.2f}")
+        if self.lost is not None and self.lost.refused:
+            return (
+                f"its best step {self.step:.2f} is refused: runs with half or twice of it end "
+                f"{self.lost} dB lower; compare step sizes by simulation"
+            )
+        return None
 
 
 def best_step(
@@ -83,25 +97,22 @@ def steady_state(
     begin: int,
     report: Callable[[float], None] = lambda _: None,
 ) -> LearningCurve:
-    """Follow a curve from tick `begin` on until it changes little while the time doubles.
+    """Return the point where a learning curve ends, after 16 times `begin` ticks.
 
-    Refused if the curve still changes after some doublings, and if the step size is not stable:
-    then there is no end.
+    The means are solved for where that fits into memory, so that the spread alone has to be
+    followed; elsewhere both are. Refused if the error still changes in the last half of the time.
+    The step size must be stable.
     """
-    mu = method.settled(**settings._asdict()).step_size
-    limit = stable_step(fleet, method, settings)
-    if mu >= limit.step:
-        raise InputError(
-            f"{method.name} has no steady state with step size {mu:g}: above {limit.step:.3g} "
-            f"squares of deviations grow; take a smaller one"
-        )
-    times = begin * 2 ** np.arange(_DOUBLINGS + 1) - 1
-    curve = learning_curve(fleet, method, settings, times, detail=_LONG, report=report)
-    changes = np.abs(np.diff(decibels(curve.mse)))
-    if not changes[-1] <= _STILL:
+    times = begin * 2 ** np.arange(_DOUBLINGS - 1, _DOUBLINGS + 1) - 1
+    curve = learning_curve(
+        fleet, method, settings, times, detail=_LONG, from_end=True, report=report
+    )
+    change = abs(float(curve.db[1] - curve.db[0]))
+    if not change <= _STILL:
         raise InputError(
             f"{method.name} is not at its end after {times[-1] + 1} ticks: during the last "
-            f"{times[-1] - times[-2]} its error changed by {changes[-1]:.2f} dB, expected at most "
+            f"{times[-1] - times[-2]} its error changed by {change:.2f} dB, expected at most "
             f"{_STILL:g}; begin later than at tick {begin}, or take the error after a time you need"
         )
-    return curve
+    parts = ("ticks", "residual", "of_mean", "of_spread")
+    return replace(curve, **{part: getattr(curve, part)[1:] for part in parts})

@@ -31,6 +31,7 @@ import numpy as np
 from paofed.algebra import one_thread_algebra
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray
+from paofed.errors import InputError
 from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.reach import Reach
@@ -76,6 +77,24 @@ def stable_step(
             found.append(StableStep(largest_step(points.z[0], weights, weights), k))
             report(number / len(candidates))
     return min(found)
+
+
+def require_stable(fleet: FleetInTheory, method: Algorithm, settings: Settled) -> None:
+    """Refuse an algorithm whose learning curve blows up.
+
+    The largest stable step takes seconds in a large fleet. It need not be known where no sample
+    makes an error longer, that is, up to 2 / |z|^2 of the longest.
+    """
+    mu = method.settled(**settings._asdict()).step_size
+    z = fleet.samples(np.arange(len(fleet.moments.r)), Detail().points).z
+    if mu * float(np.einsum("kpd,kpd->kp", z, z).max()) <= 2.0:
+        return
+    limit = stable_step(fleet, method, settings).step
+    if mu >= limit:
+        raise InputError(
+            f"{method.name} has no learning curve with step size {mu:g}: from {limit:.3g} on it is "
+            f"not stable in the mean square; take a smaller step size"
+        )
 
 
 def largest_step(

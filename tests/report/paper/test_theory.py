@@ -1,5 +1,7 @@
 """Predicted learning curves beside simulated ones: the gap, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from paofed.core.arrays import FloatArray
 from paofed.report.paper.figures import mean_and_learning
 from paofed.report.paper.theory import COLUMNS, GAP, PARTS, PREDICTED, Beside
 from paofed.simulate.average import Average
+from paofed.theory.gap import Gap
 from paofed.theory.mean import Prediction
 from paofed.theory.second.curve import LearningCurve
 
@@ -63,6 +66,16 @@ def test_what_diverges_must_diverge_in_both(
     gap = beside([1.0, 1.0, 1.0, predicted], [1.0, 1.0, 1.0, simulated]).gap("u1")
     assert gap is not None
     assert gap.refused == refused
+
+
+@pytest.mark.parametrize(("db", "refused"), [(0.3, False), (-0.7, True)])
+def test_without_runs_beside_those_that_theory_made_count(db: float, refused: bool) -> None:
+    gap = Gap(db, tick=99, error=0.1, runs=16)
+    second = {"u1": replace(curve([1.0] * 4), gap=gap)}
+    alone = beside([1.0] * 4, [1.0] * 4)._replace(simulated=None, second=second)
+    assert alone.gap("u1") == gap
+    assert (alone.shown("u1") is None) == refused
+    assert alone.curves("u1")[GAP] == [db] * 4
 
 
 def test_without_runs_or_second_moments_there_is_no_gap() -> None:
