@@ -141,17 +141,18 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 
 def _print(found: "list[Judged]", folder: Path) -> None:
-    from paofed.report.compare.digest import summary
-    from paofed.report.compare.judged import found_in_order
+    """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
+    from paofed.racing.record import with_half
+    from paofed.report.compare.digest import digest, summary
 
     rows = [
-        [one.setting, one.purse.tariff, one.purse.budget, one.word, size(one.bytes),
-         f"{one.error.mean:.2f}",
-         "" if one.behind is None else f"{one.behind.mean:+.2f}", one.verdict]
-        for one in found_in_order(found)
-        if one.on_front
+        [best.setting, best.purse.tariff, best.purse.budget,
+         "none fits" if ours is None else f"{ours.error.mean:.2f}",
+         best.word, size(best.bytes), f"{best.error.mean:.2f}",
+         "" if best.behind is None or best is ours else with_half(best.behind), str(len(ahead))]
+        for ours, best, ahead in digest(found)
     ]  # fmt: skip
-    header = ["setting", "tariff", "budget", "on the front", "sent", MEAN_DB,
-              "behind PAO-Fed", ""]  # fmt: skip
-    print(table(header, rows, left=(0, 1, 2, 3, 7)))
+    header = ["setting", "tariff", "budget", "PAO-Fed", "least error", "sent", MEAN_DB, "behind",
+              "clearly better"]  # fmt: skip
+    print(table(header, rows, left=(0, 1, 2, 4)))
     print(f"\n{summary(found)}\nopen {folder / 'compare.html'}")

@@ -1,4 +1,5 @@
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ def test_a_comparison_is_written_and_goes_on(
 ) -> None:
     assert main(words(tmp_path)) == 0
     said, out = capsys.readouterr().out, tmp_path / "out"
-    assert "on the front" in said
-    assert "pao-fed-u1:shared=" in said
+    budgets = [tuple(line.split()[1:3]) for line in said.splitlines()[1:7]]
+    assert budgets == list(product(("payload", "mqtt"), ("quarter", "same", "tenfold")))
+    assert "least error" in said
+    assert "mean dB" in said
     files = ["about.json", "compare-1.png", "compare-1.svg", "compare-2.png", "compare-2.svg",
              "compare.csv", "compare.html", "units"]  # fmt: skip
     assert sorted(path.name for path in out.iterdir()) == files

@@ -59,7 +59,7 @@ def test_a_file_or_options_and_again_from_what_was_saved(
 @pytest.mark.usefixtures("undrawn", "folder")
 def test_two_numbers_have_two_names(capsys: pytest.CaptureFixture[str]) -> None:
     """In the same worlds, `run` prints dB of the mean error, and `sweep` the mean of dB."""
-    same = "small.toml --algorithm pao-fed-u1:step_size=0.4 --runs 3".split()
+    same = ["small.toml", "--algorithm", "pao-fed-u1:step_size=0.4", "--runs", "3"]
     assert main(["run", *same, "--out", "run.npz"]) == 0
     header, line = capsys.readouterr().out.splitlines()[2:4]
     finals = Result.load("run.npz").run_finals("pao-fed-u1:step_size=0.4")

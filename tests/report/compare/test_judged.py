@@ -26,7 +26,7 @@ def record(score: float = 0.0, **settings: tuple[float, list[float]]) -> dict[st
                 "score": score,
             }
             for budget, (sent, _) in settings.items()
-        ],  # fmt: skip
+        ],
         "values": {f"word-{sent}": values for sent, values in settings.values()},
         "spent": {f"word-{sent}": {"payload": sent} for sent, _ in settings.values()},
     }
