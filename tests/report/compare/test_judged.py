@@ -106,7 +106,7 @@ def test_however_many_differences_there_are_chance_seldom_makes_one_of_them_clea
 
     The test fails by chance in less than one of 10,000 cases.
     """
-    rng, comparisons = np.random.default_rng(7), effort(everyday=40, thorough=1000)
+    rng, comparisons = np.random.default_rng(7), effort(everyday=40, thorough=100)
     wrong = sum(
         any(one.verdict in ("better", "worse") for one in judged_alone(by_chance(rng, 20)))
         for _ in range(comparisons)
@@ -116,7 +116,7 @@ def test_however_many_differences_there_are_chance_seldom_makes_one_of_them_clea
 
 def test_the_front_seldom_leaves_anybody_out_by_chance() -> None:
     """As above: nobody is better than anybody else, so at most 5 % of fronts leave anybody out."""
-    rng, comparisons = np.random.default_rng(8), effort(everyday=40, thorough=1000)
+    rng, comparisons = np.random.default_rng(8), effort(everyday=40, thorough=100)
     wrong = sum(
         not all(one.on_front for one in judged_alone(by_chance(rng, 12)))
         for _ in range(comparisons)
