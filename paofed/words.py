@@ -6,6 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from reprlib import Repr
 
+# The mean over worlds of the error of each world in dB. "Error (dB)" is another number: the mean
+# error over runs, in dB.
+MEAN_DB = "mean dB"
 _NAMED = 5  # how many names a sentence has room for
 _SHORT = Repr()
 _SHORT.maxlevel, _SHORT.maxother = 2, 60  # levels of nested lists, and letters of other values

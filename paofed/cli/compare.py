@@ -4,10 +4,12 @@ Settings are chosen on other worlds than those of the judgement, among equally m
 every method. What is finished stays in the folder: a second start goes on where the first ended.
 """
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paofed.algorithms.spec import from_text
 from paofed.cli.shared.crew import add_crew_options, crew_of
 from paofed.cli.shared.seed import add_seed
 from paofed.cli.shared.stages import stage
@@ -17,12 +19,15 @@ from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
 from paofed.files import make_folder, write_text
 from paofed.report.compare.extent import FULL, QUICK
-from paofed.report.compare.lineup import LINEUP, entrants_of
+from paofed.report.compare.lineup import LINEUP, SEARCH, entrants_of
 from paofed.report.compare.settings import USUAL as SETTINGS
 from paofed.report.compare.settings import setting_of
-from paofed.words import size, table
+from paofed.words import MEAN_DB, size, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paofed.racing.entrants import Entrant
     from paofed.report.compare.comparison import Plan
     from paofed.report.compare.judged import Judged
 
@@ -38,6 +43,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--entrants", metavar="A,B,...",
         help="methods to compare with PAO-Fed, which is always there (default: "
         f"{', '.join(LINEUP)})")  # fmt: skip
+    add("--own", nargs="+", action="append", default=[], metavar=("NAME", "KEY=VALUES"),
+        help="an entrant of your own, as in file.py:name or fed-async:alpha=0.3, and the values "
+        "that it may choose from, as in shared=1,4,32 step_size=0.4,0.8: at most "
+        f"{SEARCH} combinations; may be given several times")  # fmt: skip
     add("--tariffs", default="payload,mqtt", metavar="A,B,...",
         help="tariffs under which bytes are equal, as --tariff of `paofed run` takes them "
         "(default: %(default)s)")  # fmt: skip
@@ -61,11 +70,11 @@ def run(args: Namespace) -> int:
         extent = extent._replace(runs=whole("runs", args.runs, least=2))
     # Wrong input is refused now, not after the folder is made, or after an hour.
     key_of(args.seed)
-    for setting in args.settings:
-        setting_of(setting)
+    entrants = entrants_of(args.entrants, args.own)
+    _require_fits(entrants, args.settings)
     plan = Plan(
         settings=args.settings,
-        entrants=entrants_of(args.entrants),
+        entrants=entrants,
         tariffs=[tariff_of(name).word or "payload" for name in _words(args.tariffs)],
         extent=extent,
         seed=args.seed,
@@ -84,6 +93,21 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def _require_fits(entrants: "Mapping[str, Entrant]", settings: "Sequence[str]") -> None:
+    """Refuse settings of the same name, and entrants that cannot be run in one of the settings."""
+    named = [Path(setting).stem for setting in settings]
+    if len(set(named)) < len(named):
+        raise InputError(f"settings are {', '.join(named)}: expected each name once")
+    for setting in settings:
+        features = setting_of(setting).features
+        for entrant in entrants.values():
+            words = entrant.candidates(features)
+            if not words:
+                raise InputError(f"{entrant.word} has no window of at most {features} in {setting}")
+            for word in words:
+                from_text(word).require_fits(features)
+
+
 def _words(text: str) -> list[str]:
     """Split names at commas; a tariff in numbers has commas of its own."""
     if "=" in text:
@@ -99,6 +123,7 @@ def _command(plan: "Plan", args: Namespace) -> str:
     words = ["paofed compare", *(args.settings if args.settings != list(SETTINGS) else ())]
     words += [f"--runs {plan.extent.runs} --seed {plan.seed} --tariffs {args.tariffs}"]
     words += [f"--entrants {args.entrants}"] if args.entrants else []
+    words += [f"--own {shlex.join(own)}" for own in args.own]
     return " ".join([*words, *(["--quick"] if args.quick else [])])
 
 
@@ -116,17 +141,18 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 
 def _print(found: "list[Judged]", folder: Path) -> None:
-    from paofed.report.compare.digest import summary
-    from paofed.report.compare.judged import found_in_order
+    """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
+    from paofed.racing.record import with_half
+    from paofed.report.compare.digest import digest, summary
 
     rows = [
-        [one.setting, one.purse.tariff, one.purse.budget, one.word, size(one.bytes),
-         f"{one.error.mean:.2f}",
-         "" if one.behind is None else f"{one.behind.mean:+.2f}", one.verdict]
-        for one in found_in_order(found)
-        if one.on_front
+        [best.setting, best.purse.tariff, best.purse.budget,
+         "none fits" if ours is None else f"{ours.error.mean:.2f}",
+         best.word, size(best.bytes), f"{best.error.mean:.2f}",
+         "" if best.behind is None or best is ours else with_half(best.behind), str(len(ahead))]
+        for ours, best, ahead in digest(found)
     ]  # fmt: skip
-    header = ["setting", "tariff", "budget", "on the front", "sent", "error (dB)",
-              "behind PAO-Fed", ""]  # fmt: skip
-    print(table(header, rows, left=(0, 1, 2, 3, 7)))
+    header = ["setting", "tariff", "budget", "PAO-Fed", "least error", "sent", MEAN_DB, "behind",
+              "clearly better"]  # fmt: skip
+    print(table(header, rows, left=(0, 1, 2, 4)))
     print(f"\n{summary(found)}\nopen {folder / 'compare.html'}")

@@ -8,7 +8,7 @@ from typing import Any
 from paofed.core.tariffs import tariff_of
 from paofed.planning.budget import DAY
 from paofed.planning.field import Candidate, step_of, word_of
-from paofed.racing.record import Tried, compared, known, plain, with_half
+from paofed.racing.record import Tried, compared, known, plain, score_name, score_said, with_half
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import counted, listed, size, table
 from paofed.world.scenario import Scenario
@@ -97,7 +97,7 @@ class FleetPlan:
         said = (
             f"{best.candidate.word}, {best.contacts * self.ticks:.3g} contacts/{self.period} of a "
             f"device ({best.candidate.contacts:.0%} of those there can be): "
-            f"{with_half(best.error)} dB for {self.in_time(best.spends)}"
+            f"{score_said(best.error, self.units)} for {self.in_time(best.spends)}"
         )
         judged = f"on {self.worlds} fresh worlds" if self.worlds else "not judged on fresh worlds"
         return f"{self._verdict}{said}, {judged}; {self._doubt(best)}"
@@ -123,7 +123,15 @@ class FleetPlan:
     @property
     def front(self) -> str:
         """Return the best offer for every budget, as a table."""
-        header = ["settings", "contacts", "budget", "spends", "error (dB)", "gain (dB)", "doubt"]
+        header = [
+            "settings",
+            "contacts",
+            "budget",
+            "spends",
+            score_name(self.units),
+            "gain (dB)",
+            "doubt",
+        ]
         rows = [
             [
                 f"{'*' if one is self.chosen else ' '} {one.candidate.word}",

@@ -34,9 +34,16 @@ def worded(word: str, values: Mapping[str, object]) -> str:
     'pao-fed-u1:shared=8,step_size=0.4'
     >>> worded("mine.py:triggered", {"step_size": 0.4})  # a place, not options
     'mine.py:triggered:step_size=0.4'
+    >>> worded("top-k", {"feedback": True})
+    'top-k:feedback=true'
     """
-    pairs = [f"{key}={value}" for key, value in values.items() if value is not None]
+    pairs = [f"{key}={_typed(value)}" for key, value in values.items() if value is not None]
     return word if not pairs else f"{word}{':' if split(word)[1] is None else ','}{','.join(pairs)}"
+
+
+def _typed(value: object) -> str:
+    """Write a value as people type it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _widest(values: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from paofed.core.learners import chosen
 from paofed.racing.rejection import Standings, Student, behind_winner, last_of
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
-from paofed.words import listed, size, table
+from paofed.words import MEAN_DB, listed, size, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,15 @@ class Race:
         """Return what was tried as a table; empty where nothing was."""
         if not self.tried:
             return ""
-        header = ["candidate", "error (dB)", "behind (dB)", "payload", "kept", "worlds", "dropped"]
+        header = [
+            "candidate",
+            score_name(self.units),
+            "behind (dB)",
+            "payload",
+            "kept",
+            "worlds",
+            "dropped",
+        ]
         rows = [
             [
                 one.candidate,
@@ -124,7 +132,8 @@ class Race:
         said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._why}{self._doubt}"
         if self.fresh is None:
             return f"{said}; not judged on fresh worlds"
-        said = f"{said}; on {self.fresh.worlds} fresh worlds {with_half(self.fresh.score)} dB"
+        score = score_said(self.fresh.score, self.units)
+        said = f"{said}; on {self.fresh.worlds} fresh worlds {score}"
         if self.winner == self.usual:
             return said
         return f"{said}, {compared(self.fresh.gain)} than {self.usual}"
@@ -205,6 +214,16 @@ def known(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [known(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def score_name(units: str) -> str:
+    """Name a score over these units: dB are taken in each world, but of the mean over devices."""
+    return MEAN_DB if units == "worlds" else "error (dB)"
+
+
+def score_said(score: Estimate, units: str) -> str:
+    """Write a score over these units, with its name."""
+    return f"{with_half(score)} {MEAN_DB if units == 'worlds' else 'dB'}"
 
 
 def compared(gain: Estimate) -> str:

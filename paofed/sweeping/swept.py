@@ -22,7 +22,7 @@ from paofed.sweeping import stored
 from paofed.sweeping.choice import Best, Scored, best_of, in_db, scored
 from paofed.sweeping.picking import Given, begun, distinct, having, in_most_worlds
 from paofed.sweeping.points import Point, worded
-from paofed.words import counted, listed
+from paofed.words import MEAN_DB, counted, listed
 
 _MOST_BESTS = 8  # that a prompt shows
 
@@ -61,7 +61,7 @@ class Swept:
         if not self.whole:
             lines.append(f"  {self.finished.mean():.0%} of it is finished")
         for _, _, best in islice(self.bests(), _MOST_BESTS):
-            error = "diverged" if best.found.diverged else f"{best.found.score.mean:.2f} dB"
+            error = "diverged" if best.found.diverged else f"{best.found.score.mean:.2f} {MEAN_DB}"
             lines.append(f"  {best.point}: {error}, the best of {best.among}")
         return "\n".join(lines)
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from paofed.cli import main
+from paofed.core.metrics import decibels
+from paofed.simulate.results.result import Result
 from paofed.sweeping.sweep import swept_by
 from paofed.sweeping.swept import Swept
 from tests.natures import small_scenario
@@ -52,6 +54,25 @@ def test_a_file_or_options_and_again_from_what_was_saved(
         assert Path("swept", name).read_bytes() == Path("third", name).read_bytes()
     assert main(["sweep", "swept/sweep.toml", "--out", "fourth"]) == 0
     assert capsys.readouterr().out == said.out
+
+
+@pytest.mark.usefixtures("undrawn", "folder")
+def test_two_numbers_have_two_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the same worlds, `run` prints dB of the mean error, and `sweep` the mean of dB."""
+    same = ["small.toml", "--algorithm", "pao-fed-u1:step_size=0.4", "--runs", "3"]
+    assert main(["run", *same, "--out", "run.npz"]) == 0
+    header, line = capsys.readouterr().out.splitlines()[2:4]
+    finals = Result.load("run.npz").run_finals("pao-fed-u1:step_size=0.4")
+    assert "error (dB)" in header
+    assert "mean dB" not in header
+    assert f" {decibels(finals.mean()):.2f} " in line
+    assert main(["sweep", *same, "--over", "max_age=5"]) == 0
+    header, line, *_ = capsys.readouterr().out.splitlines()
+    finals = Swept.load("swept/swept.npz").finals[0, :, 1]
+    assert "mean dB" in header
+    assert "error (dB)" not in header
+    assert f" {decibels(finals).mean():.2f} ± " in line
+    assert decibels(finals).mean() < decibels(finals.mean()) - 0.01  # another number
 
 
 @pytest.mark.usefixtures("undrawn", "folder")

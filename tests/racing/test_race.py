@@ -53,6 +53,9 @@ def test_the_winner_is_judged_where_nothing_was_chosen(raced: Race) -> None:
     assert raced.fresh is not None
     score = decibels(fresh.run_finals(raced.winner))
     assert raced.fresh.score.mean == pytest.approx(score.mean())
+    assert f"on 16 fresh worlds {score.mean():.2f} ± " in raced.sentence
+    assert raced.sentence.endswith(" mean dB")
+    assert "mean dB" in raced.table.splitlines()[0]
     gain = decibels(fresh.run_finals(raced.usual)) - score
     assert raced.fresh.gain.mean == pytest.approx(gain.mean())
 
@@ -208,6 +211,9 @@ def test_over_a_table_the_choice_depends_on_the_calibration_period_alone(tmp_pat
         for later in (after, shuffled, [*spoilt, after[-1]], after + newcomers, after[:9])
     )
     assert one["tried"]
+    # The mean over devices is taken before dB, so the number is that of a run and has its name.
+    assert "error (dB)" in one["table"]
+    assert "mean dB" not in f"{one['table']} {one['sentence']}"
     assert [other == one for other in others] == [True] * 4
     # The same comparison sees a change in the period itself.
     cells = before[-1].split(",")

@@ -14,7 +14,7 @@ from paofed.report.sweep.words import (
     unfinished,
 )
 from paofed.sweeping.swept import Swept
-from paofed.words import size, table
+from paofed.words import MEAN_DB, size, table
 
 
 def as_text(swept: Swept, tariff: Tariff) -> str:
@@ -32,7 +32,7 @@ def _table(swept: Swept, lines: list[BestLine]) -> str:
     if not lines:
         return ""
     where, judged = bool(swept.conditions), swept.fresh_points is not None
-    header = ["method", *(["where"] * where), "best", "error (dB)", *(["fresh (dB)"] * judged)]
+    header = ["method", *(["where"] * where), "best", MEAN_DB, *([f"fresh {MEAN_DB}"] * judged)]
     rows = [
         [
             method,

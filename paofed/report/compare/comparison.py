@@ -42,7 +42,7 @@ def run_comparison(plan: Plan, folder: Path, open_stage: OpenStage, crew: Crew) 
 
     Finished pieces are not redone.
     """
-    found: list[Judged] = []
+    found = {}
     for setting in plan.settings:
         measure = partial(_measured, plan, setting, crew)
         measured = _piece(folder, setting, "purses", measure)["rounds"]
@@ -51,8 +51,8 @@ def run_comparison(plan: Plan, folder: Path, open_stage: OpenStage, crew: Crew) 
         for name in plan.entrants:
             make = partial(_unit, plan, setting, name, purses, open_stage, crew)
             pieces[name] = _piece(folder, setting, name, make)
-        found += judge(Path(setting).stem, pieces)
-    return found
+        found[Path(setting).stem] = pieces
+    return judge(found)
 
 
 def _piece(
@@ -86,13 +86,13 @@ def _unit(
         part = len(candidates) / (len(candidates) + extent.runs)
         chosen = search(arena, candidates, purses, extent, seed, crew,
                         partial(share_of, report, 0.0, part))  # fmt: skip
-        words = sorted(set(chosen.values()))
+        words = sorted({pick.word for pick in chosen.values()})
         rest = partial(share_of, report, part, 1 - part)
         results = [
             simulated(scenario, words, runs=extent.runs, seed=seed, crew=crew, report=rest)
         ] if words else []  # fmt: skip
     return {
-        "chosen": [{**purse._asdict(), "word": word} for purse, word in chosen.items()],
+        "chosen": [{**purse._asdict(), **pick._asdict()} for purse, pick in chosen.items()],
         "values": {word: arena.values(results, word).tolist() for word in words},
         "spent": {
             word: {tariff: spent(results, word, tariff) for tariff in plan.tariffs}

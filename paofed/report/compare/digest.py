@@ -12,7 +12,7 @@ from paofed.words import counted, listed
 class BudgetLine(NamedTuple):
     """One budget in one setting."""
 
-    ours: Judged | None  # the better version of PAO-Fed, if one fits the budget
+    ours: Judged | None  # the version of PAO-Fed that others are held against, if one fits
     best: Judged  # the best of all entrants, by the mean error
     ahead: tuple[str, ...]  # entrants that are clearly better than PAO-Fed, the best first
 
@@ -23,7 +23,8 @@ def digest(found: Sequence[Judged]) -> list[BudgetLine]:
     for _, group in groupby(found_in_order(found), key=lambda one: (one.setting, one.purse[:2])):
         sound = [one for one in group if one.verdict != "diverged"]
         if sound:
-            ours = next((one for one in sound if one.entrant in PAO_FED), None)
+            own = (one for one in sound if one.entrant in PAO_FED and one.word == one.against)
+            ours = next(own, None)
             ahead = tuple(one.entrant for one in sound if one.verdict == "better")
             lines.append(BudgetLine(ours, sound[0], ahead))
     return lines

@@ -13,6 +13,7 @@ from paofed.report.compare.lineup import PAO_FED
 from paofed.report.shared.curves import logarithmic
 from paofed.report.shared.figures import bytes_sent
 from paofed.report.shared.style import Drawing, styled
+from paofed.words import MEAN_DB
 
 _COLUMNS = 3
 _NOTICEABLE = 0.1  # dB: an entrant leads only if it is better by more than this
@@ -63,7 +64,7 @@ def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     panels[len(settings)].legend(handles, labels, loc="center")
     figure.supxlabel(bytes_sent(tariff), fontsize=9)
-    figure.supylabel("mean squared error (dB)", fontsize=9)
+    figure.supylabel(f"squared error ({MEAN_DB})", fontsize=9)
     return figure
 
 

@@ -1,9 +1,14 @@
 """Which entrants are compared, and what each may choose: equally many candidates for all."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
 
+from paofed.algorithms.spec import from_text
 from paofed.errors import InputError, unknown
 from paofed.racing.entrants import Axes, Entrant
+from paofed.sweeping.axes import Span, axis_from_text
 
 SEARCH = 24  # the number of candidates of every entrant
 
@@ -56,16 +61,52 @@ LINEUP: Mapping[str, Entrant] = {
     ),
     "cached-quantised": Entrant("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
 }
+_NO_NAME = re.compile(r"[^\w.-]+")  # what a name has not, since the files of entrants bear names
 PAO_FED = ("pao-fed-u", "pao-fed-c")  # the rows with which others are compared
 
 
-def entrants_of(names: str | None) -> dict[str, Entrant]:
-    """Return entrants by name, with commas; None for all of them.
+def entrants_of(names: str | None, own: Iterable[Sequence[str]] = ()) -> dict[str, Entrant]:
+    """Return entrants by name, with commas; None for all of them; and those of one's own.
 
-    PAO-Fed is always among them, since the others are compared with it.
+    PAO-Fed is always among them, since the others are compared with it. Each of `own` is what
+    `own_entrant` takes.
     """
     chosen = list(LINEUP) if names is None else [*PAO_FED, *names.split(",")]
     for name in chosen:
         if name not in LINEUP:
             raise InputError(unknown("entrant", name, LINEUP))
-    return {name: LINEUP[name] for name in LINEUP if name in chosen}
+    found = {name: LINEUP[name] for name in LINEUP if name in chosen}
+    for word, *grid in own:
+        name = _NO_NAME.sub("-", word)
+        if name in found:
+            raise InputError(f"{word} is an entrant already: name each of them once")
+        found[name] = own_entrant(word, grid)
+    return found
+
+
+def own_entrant(word: str, grid: Sequence[str]) -> Entrant:
+    """Return an algorithm's word with what it may choose from, as in `shared=1,4` for an option.
+
+    >>> own_entrant("online-fed:step_size=0.4", ["subset=0.1,0.3"]).candidates()
+    ['online-fed:step_size=0.4,subset=0.1', 'online-fed:step_size=0.4,subset=0.3']
+    """
+    axes = dict(map(_axis, grid))
+    if len(axes) < len(grid):
+        raise InputError(f"{word} {' '.join(grid)}: expected each option once")
+    entrant = Entrant(word, axes)
+    if (tried := prod(map(len, axes.values()))) > SEARCH:
+        raise InputError(
+            f"{word} has {tried} candidates: expected at most {SEARCH}, as many as every other "
+            f"entrant has"
+        )
+    for candidate in entrant.candidates():
+        from_text(candidate)  # an option that the method does not take is refused now
+    return entrant
+
+
+def _axis(text: str) -> tuple[str, tuple[Any, ...]]:
+    """Read an option and the values to choose from."""
+    key, values = axis_from_text(text)
+    if isinstance(values, Span):
+        raise InputError(f"{text} is a span: expected values, as in {key}=0.3,0.7,1.2")
+    return key, values

@@ -19,13 +19,16 @@ from paofed.report.shared.markup import (
     preformatted,
     table,
 )
-from paofed.words import size
+from paofed.words import MEAN_DB, size
 
 _HOW = (
     "Every entrant has its own best settings for every budget, chosen among equally many "
     "candidates on other worlds than those it is judged on. A budget is what the whole fleet and "
     "its server may send in a run, transport included; it is a multiple of what PAO-Fed-U1 sends "
-    "with 4 of its parameters at every contact. Differences are paired; intervals hold 95 %. An "
+    "with 4 of its parameters at every contact. PAO-Fed is the better of its coordinated and "
+    "uncoordinated versions where settings were chosen. Mean dB is the mean over worlds of the "
+    "error of each in dB; over a table, the error on all devices' samples. Differences are paired; "
+    "however many there are, their intervals hold all together with 95 %. An "
     "entrant is on the front if nothing that costs no more is clearly ({worlds}) better."
 )
 _CHOOSE = "For each budget: what PAO-Fed reaches, and what reaches the least error."
@@ -75,7 +78,7 @@ def _table(group: Sequence[Judged]) -> str:
         ]
         for one in group
     ]
-    header = ["budget", "entrant with its settings", "sent", "error (dB)",
+    header = ["budget", "entrant with its settings", "sent", MEAN_DB,
               "behind PAO-Fed (dB)", "against PAO-Fed", "front"]  # fmt: skip
     return table(header, rows, [2, 3, 4])
 
@@ -100,7 +103,7 @@ def _digest(found: Sequence[Judged]) -> str:
         ]
         for ours, best, ahead in digest(found)
     ]
-    header = ["setting, tariff, budget", "PAO-Fed: error (dB), sent", "least error",
-              "its error (dB), sent", "behind PAO-Fed (dB)",
+    header = ["setting, tariff, budget", f"PAO-Fed: {MEAN_DB}, sent", "least error",
+              f"its {MEAN_DB}, sent", "behind PAO-Fed (dB)",
               f"clearly better ({worlds(found)})"]  # fmt: skip
     return table(header, rows, [1, 3, 4, 5])

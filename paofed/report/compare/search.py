@@ -32,6 +32,13 @@ class Purse(NamedTuple):
     bytes: float
 
 
+class Pick(NamedTuple):
+    """What an entrant chose within a purse, and its score in the worlds of the search."""
+
+    word: str
+    score: float  # mean error in dB
+
+
 def purses_of(
     scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
 ) -> list[list[Purse]]:
@@ -60,7 +67,7 @@ def search(
     seed: int,
     crew: Crew,
     report: Report,
-) -> dict[Purse, str]:
+) -> dict[Purse, Pick]:
     """Find the best candidate within each purse; a purse that nothing fits in is left out.
 
     `purses` are those of each round, as `purses_of` measures them.
@@ -78,7 +85,7 @@ def search(
         if not left:
             break
     return {
-        purse: winner_of(sound, TOLERANCE)
+        purse: Pick(word := winner_of(sound, TOLERANCE), sound[word].score)
         for purse, found in fits.items()
         if (sound := {name: one for name, one in found.items() if not one.diverged})
     }

@@ -8,6 +8,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from paofed.core.tariffs import tariff_of
 from paofed.planning.record import FleetPlan
+from paofed.racing.record import score_name
 from paofed.report.shared.figures import legend_beside, literal
 from paofed.report.shared.style import Drawing, styled
 from paofed.words import size
@@ -49,7 +50,7 @@ def front(plan: FleetPlan) -> Figure:
     _cut(axes, plan)
     tariff = tariff_of(plan.tariff)
     axes.set_xlabel(literal(f"per {plan.period} and device: {tariff.words or tariff.name}"))
-    axes.set_ylabel("mean squared error (dB)")
+    axes.set_ylabel(score_name(plan.units))
     axes.set_title(literal(plan.scenario.name))
     handles, labels = axes.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))

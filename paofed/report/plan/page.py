@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from paofed.planning.record import FleetPlan
 from paofed.planning.use import FILE, advice, commands
-from paofed.racing.record import Tried
+from paofed.racing.record import Tried, score_name
 from paofed.report.shared.markup import (
     bullets,
     code,
@@ -66,7 +66,7 @@ def _front(plan: FleetPlan) -> str:
         for one in plan.offers
     ]
     per = _per(plan)
-    header = ["settings", "contacts", f"budget {per}", f"spends {per}", "error (dB)",
+    header = ["settings", "contacts", f"budget {per}", f"spends {per}", score_name(plan.units),
               "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
     return table(header, rows, range(1, 8))
 
@@ -95,7 +95,7 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
     header = [
         "candidate",
         f"spends {_per(plan)}",
-        "error (dB)",
+        score_name(plan.units),
         "behind the winner (dB)",
         "worlds",
         "dropped",

@@ -40,11 +40,12 @@ from paofed.report.sweep.words import (
 from paofed.sweeping.asked import to_toml as sweep_toml
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
-from paofed.words import counted, size
+from paofed.words import MEAN_DB, counted, size
 from paofed.world.scenario import to_toml as scenario_toml
 
 _HOW = (
-    "A score is the final error in dB, mean over worlds, with its 95 % interval. All points meet "
+    "The mean dB is the mean over worlds of the final error of each in dB, with its 95 % interval; "
+    "the error (dB) of a run is another number, the mean error over runs in dB. All points meet "
     "the same worlds, so their differences are surer than these intervals look: a point that may "
     "be as good as the best is found by its difference from the best in each world. With 95 % "
     "confidence, all intervals of these differences are right at once."
@@ -151,10 +152,10 @@ def _best(swept: Swept, lines: list[BestLine]) -> str:
             f"{len(best.near)} of {best.among - 1}",
             at_most(best),
         ])  # fmt: skip
-    header = ["method", *(["where"] if swept.conditions else []), "best", "error (dB)"]
-    header += ["on fresh worlds"] if judged else []
+    header = ["method", *(["where"] if swept.conditions else []), "best", MEAN_DB]
+    header += [f"{MEAN_DB} on fresh worlds"] if judged else []
     header += ["sent", "cannot be told from it", "nothing is better by more than (dB)"]
-    return table(header, rows, range(header.index("error (dB)"), len(header)))
+    return table(header, rows, range(header.index(MEAN_DB), len(header)))
 
 
 def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff) -> None:

@@ -18,9 +18,10 @@ from paofed.report.shared.style import Drawing
 from paofed.sweeping.choice import Scored
 from paofed.sweeping.points import Point, worded
 from paofed.sweeping.swept import Swept
+from paofed.words import MEAN_DB
 
 MOST_PANELS = 6  # the most cases that are drawn; all cases are in the tables
-ERROR = "mean squared error (dB)"
+ERROR = f"squared error ({MEAN_DB})"
 _COLUMNS = 3
 _WORST = 15.0  # dB above the best at which figures end
 _MOST_LETTERS = 40  # letters below an axis before the labels are slanted

@@ -9,7 +9,7 @@ from paofed.racing.record import with_half
 from paofed.report.sweep.panels import said, settings
 from paofed.sweeping.choice import Best
 from paofed.sweeping.swept import Swept
-from paofed.words import counted, listed
+from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
     "The best of many is a little lucky: on the worlds in which it was chosen, its error looks "
@@ -68,7 +68,8 @@ def _sentence(line: BestLine) -> str:
         return f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
     return (
         f"{line.method}{where}: {settings(line.best.point, line.case)}, "
-        f"{with_half(line.best.found.score)} dB{_doubt(line.best, line.case)}{_judged(line.best)}."
+        f"{with_half(line.best.found.score)} {MEAN_DB}{_doubt(line.best, line.case)}"
+        f"{_judged(line.best)}."
     )
 
 
@@ -102,7 +103,7 @@ def at_most(best: Best) -> str:
 def _judged(best: Best) -> str:
     if best.fresh is None:
         return ""
-    return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} dB"
+    return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} {MEAN_DB}"
 
 
 def unfinished(swept: Swept) -> str:

@@ -3,20 +3,16 @@
 import numpy as np
 
 from paofed.report.compare.figure import figures, leaders
-from paofed.report.compare.judged import judge
-from tests.report.compare.test_judged import record
+from tests.report.compare.test_judged import judged_alone, record
 
-FOUND = list(
-    judge(
-        "here",
-        {
-            "pao-fed-u": record(same=(4e6, [-5.0, -6.0, -7.0])),
-            "ace": record(same=(2e6, [-4.0, -4.0, -4.0]), tenfold=(8e6, [-8.0, -8.0, -8.1])),
-            "fed-at": record(same=(3e6, [-1.0, -1.0, -1.0])),
-            "masked": record(same=(9e6, [-8.0, -8.1, -8.1])),  # lower by less than a tenth of a dB
-            "aso-fed": record(same=(1e6, [np.nan, np.nan, np.nan])),
-        },
-    )
+FOUND = judged_alone(
+    {
+        "pao-fed-u": record(same=(4e6, [-5.0, -6.0, -7.0])),
+        "ace": record(same=(2e6, [-4.0, -4.0, -4.0]), tenfold=(8e6, [-8.0, -8.0, -8.1])),
+        "fed-at": record(same=(3e6, [-1.0, -1.0, -1.0])),
+        "masked": record(same=(9e6, [-8.0, -8.1, -8.1])),  # lower by less than a tenth of a dB
+        "aso-fed": record(same=(1e6, [np.nan, np.nan, np.nan])),
+    }
 )
 
 

@@ -51,7 +51,7 @@ def test_the_figure_has_the_front_and_what_was_tried(target: float | None) -> No
 def test_what_is_said_in_words() -> None:
     said = str(PLAN)
     assert (
-        "6 contacts/day of a device (50% of those there can be): -1.00 ± 0.30 dB for 43 B/day"
+        "6 contacts/day of a device (50% of those there can be): -1.00 ± 0.30 mean dB for 43 B/day"
         in said
     )
     assert "nothing tried within that budget is better by more than 0.13 dB (95 %)" in said

@@ -49,7 +49,7 @@ def frames(axes: Axes) -> list[tuple[float, float]]:
 def test_a_curve_for_every_method_with_its_band() -> None:
     figure = against(BOWL, "step_size")
     (axes,) = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step_size", "mean squared error (dB)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step_size", "squared error (mean dB)")
     lines = [line for line in axes.lines if np.size(line.get_xdata()) == 4]
     assert len(lines) == len(axes.collections) == 2
     for line, method in zip(lines, BOWL.methods, strict=True):
@@ -103,7 +103,7 @@ def test_a_map_has_numbers_and_a_frame_around_the_best() -> None:
     assert [axes.get_title(loc="left") for axes in (one, other)] == [
         "PAO-Fed-U1", "PAO-Fed-C2",
     ]  # fmt: skip
-    assert bar.get_ylabel() == "mean squared error (dB)"
+    assert bar.get_ylabel() == "squared error (mean dB)"
     texts = [text.get_text() for text in one.texts]
     assert len(texts) == 12
     assert texts[0] == "diverged"

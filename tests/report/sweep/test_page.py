@@ -68,7 +68,7 @@ def test_the_best_is_told_with_its_doubt() -> None:
     point = BOWL.best("pao-fed-c2").point
     judged = BOWL.judged_again([point], np.full((1, 3, 2), 0.1))
     (one, other) = sentences(judged, best_lines(judged, PAYLOAD))
-    assert other.endswith("; on 3 fresh worlds -10.00 ± 0.00 dB.")
+    assert other.endswith("; on 3 fresh worlds -10.00 ± 0.00 mean dB.")
     single = swept_of(bowl, worlds=1)
     (one, _) = sentences(single, best_lines(single, PAYLOAD))
     assert "one world says nothing of how sure that is" in one
