@@ -9,6 +9,7 @@ from paofed import Trace, Worlds, plan, race, realize, run, sweep
 from paofed.algorithms import algorithm
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, ScenarioError
+from paofed.planning.use import scenario_file
 from paofed.racing.meeting import APART, worlds_met
 from paofed.racing.race import seed_of
 from paofed.report.sweep.page import write as write_page
@@ -77,7 +78,7 @@ def test_a_sweep_finds_what_runs_find_and_can_be_kept(tmp_path: Path) -> None:
 def test_a_share_of_contacts_takes_some_of_them_and_a_smaller_share_some_of_these() -> None:
     """Of 240 contacts a fair coin keeps fewer than 90 or more than 150 in 1 of 9,000 worlds."""
     worlds, _ = own_worlds()
-    setting = setting_of(Worlds("all", lambda w, r: _always(worlds.trace(w, r))))
+    setting = Worlds("all", lambda w, r: _always(worlds.trace(w, r))).sized()
     traces = [setting.model_copy(update={"contacts": share}).trace(0, 0) for share in (0.5, 0.25)]
     half, quarter = (trace.available for trace in traces)
     assert half.size == 240
@@ -105,6 +106,8 @@ def test_a_plan_for_worlds_keeps_its_budget_on_fresh_ones() -> None:
     assert "theory knows no laws of a function" in str(found)
     told = found.as_json()["scenario"]
     assert (told["kind"], told["contacts"]) == ("worlds", found.fleet.contacts)
+    with pytest.raises(InputError, match="mine is made by a function: use its plan from Python"):
+        scenario_file(found, "paofed plan")
 
 
 def test_what_worlds_do_not_have_is_told_in_one_line() -> None:

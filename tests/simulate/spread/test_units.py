@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from paofed.algorithms.spec import resolve
 from paofed.errors import FileError, ScenarioError
+from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.spread import identity, units
 from paofed.simulate.spread.units import UnitSize, cut, files_of, key_of_task, require_same
@@ -61,7 +62,7 @@ def test_a_compiler_that_is_waited_for_counts_once() -> None:
 
 
 def test_a_card_takes_as_many_as_there_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = replace(units.engine_of("fast"), on_card=True)
+    card = replace(engine_of("fast"), on_card=True)
     monkeypatch.setattr(units, "engine_of", lambda _: card)
     assert size_after() == units.MOST
 
