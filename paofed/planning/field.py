@@ -67,8 +67,9 @@ def words_of(
     for one in given:
         if not isinstance(one, str):
             raise InputError(
-                f"{_told(one)} is no algorithm's word: a plan tries options by their names, as in "
-                f"{USUAL}:shared=4 or file.py:name; race and sweep take records"
+                f"{_told(one)} is no algorithm's word: expected one as in {USUAL}:shared=4 or "
+                f"file.py:name, since a plan tries options by their names; race and sweep take "
+                f"records"
             )
     words = [word for one in dict.fromkeys(given) for word in _expanded(one, scenario)]
     found = {worded(word, {"exchange": exchange}): _shape(word) for word in words}

@@ -124,6 +124,7 @@ def test_a_record_in_a_plan_is_told_in_one_readable_line() -> None:
     with pytest.raises(InputError) as told:
         plan(FLEET, error=-7, algorithms=[algorithm("pao-fed-u1", shared=2)])  # type: ignore[list-item]
     assert str(told.value) == (
-        "the record pao-fed-u1:shared=2 is no algorithm's word: a plan tries options by their "
-        "names, as in pao-fed-u1:shared=4 or file.py:name; race and sweep take records"
+        "the record pao-fed-u1:shared=2 is no algorithm's word: expected one as in "
+        "pao-fed-u1:shared=4 or file.py:name, since a plan tries options by their names; race and "
+        "sweep take records"
     )

@@ -364,7 +364,7 @@ compute = family.run
 
 def dying(*args, **place):
     if place["world"] == 5:
-        while len(list(Path(sys.argv[1]).rglob("*.npz"))) < 4:  # another thread writes them
+        while len(list(Path(sys.argv[1]).rglob("*.npz"))) < 2:  # another thread writes them
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(*args, **place)
@@ -383,11 +383,13 @@ def test_a_client_that_was_killed_goes_on_where_it_was(
         env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
     assert dead.returncode == -signal.SIGKILL
-    assert len(list(tmp_path.rglob("*.npz"))) == 4  # of the runs 0, 1, 2, and 3 with 4
+    kept = {world for path in tmp_path.rglob("*.npz") for world in units_in(path)}
+    assert {0, 1} <= kept < {*range(RUNS)}
     assert len(list(tmp_path.rglob("*.claim"))) >= 1  # nobody gave them back
     found = computing(monkeypatch)
     assert saved(plain(store=tmp_path)) == saved(plain())
-    assert sorted(found[:2]) == [(5, 0), (6, 0)]
+    missing = [(world, 0) for world in range(RUNS) if world not in kept]
+    assert sorted(found[: len(missing)]) == missing
     assert list(tmp_path.rglob("*.claim")) == []
 
 
