@@ -47,7 +47,7 @@ lowest:
 	$(PYTHON) -m tests.lowest >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		--constraint $(LOWEST)/constraints.txt --editable \
-		'.[sim,table,boost,pandas,sklearn,cluster,device,fleet,demo]' pytest pytest-xdist hypothesis
+		'.[sim,table,boost,pandas,xarray,sklearn,cluster,device,fleet,demo]' pytest pytest-xdist hypothesis
 	env --unset=PAOFED_CI $(LOWEST)/bin/pytest --numprocesses 4 --dist worksteal \
 		--override-ini filterwarnings=default $(TELLING)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \

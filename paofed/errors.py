@@ -153,6 +153,7 @@ _EXTRAS = {
     "cryptography": ("fleet",),
     "polars": ("table",),
     "pandas": ("pandas",),
+    "xarray": ("xarray",),
     "sklearn": ("boost", "sklearn"),
     "river": ("river",),
     "distributed": ("cluster",),

@@ -24,7 +24,7 @@ from tests.test_wheel import Clean, built
 
 SIMULATOR = (
     *("cloudpickle", "llvmlite", "matplotlib", "numba", "pydantic", "pydantic_core", "scipy"),
-    *("threadpoolctl", "polars", "pandas", "sklearn", "river", "dask", "distributed"),
+    *("threadpoolctl", "polars", "pandas", "xarray", "sklearn", "river", "dask", "distributed"),
 )
 LIVE = ("cryptography", "paho")
 # Runs commands one after the other in a process that does not find some packages.

@@ -58,7 +58,18 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
     package = files_below("paofed")
     assert names - beside == package
     assert f"{NAME}.dist-info/licenses/LICENSE" in beside
-    for kind in ("py.typed", ".c", ".h", ".css", ".js", ".html", ".toml", ".csv.gz", ".service"):
+    for kind in (
+        "py.typed",
+        ".c",
+        ".h",
+        ".css",
+        ".bib",
+        ".js",
+        ".html",
+        ".toml",
+        ".csv.gz",
+        ".service",
+    ):
         assert any(name.endswith(kind) for name in package), kind
     required = about.get_all("Requires-Dist", [])
     assert [line for line in required if "extra ==" not in line] == ["numpy>=2.1"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from paofed.errors import InputError, unknown
 from paofed.words import size
-from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 DAY = 86400.0
 _UNITS = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -31,7 +31,7 @@ class Budget(NamedTuple):
         unit = next(u for u in reversed(_UNITS) if self.bytes >= _UNITS[u] or u == "B")
         return f"{self.bytes / _UNITS[unit]:g}{unit}/{self.per}{'/device' if self.device else ''}"
 
-    def per_device_and_tick(self, scenario: Scenario) -> float:
+    def per_device_and_tick(self, scenario: Setting) -> float:
         """Return the bytes that a device may spend in a tick.
 
         Refused if neither the scenario nor its table says how long a tick is.

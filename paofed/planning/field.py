@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paofed.algorithms import options_of
-from paofed.algorithms.base import Exchange
+from paofed.algorithms.base import Algorithm, Exchange
 from paofed.algorithms.spec import from_text, parted
 from paofed.core.learners import chosen
 from paofed.errors import InputError
 from paofed.racing.entrants import Axes, Entrant, worded
 
 if TYPE_CHECKING:  # names of candidates can be offered without what scenarios need
-    from paofed.world.scenario import Scenario
+    from paofed.world.worlds import Setting
 
 MOST_LEVELS = 8  # how many shares of contacts are tried: all of them, half, a quarter, ...
 _STEPS: Axes = {"step_size": (0.2, 0.4, 0.8, 1.2, 1.6)}
@@ -41,12 +41,12 @@ class Candidate(NamedTuple):
         """Both settings, as tables show them."""
         return self.word if self.contacts == 1 else f"{self.word} at {self.contacts:g} of contacts"
 
-    def over(self, scenario: "Scenario") -> "Scenario":
+    def over(self, scenario: "Setting") -> "Setting":
         """Return the scenario with these settings; it never has more contacts than it had."""
         return thinned(scenario, self.contacts)
 
 
-def thinned(scenario: "Scenario", share: float) -> "Scenario":
+def thinned(scenario: "Setting", share: float) -> "Setting":
     """Return the scenario in which devices use this share of the contacts that they used before."""
     if share == 1:
         return scenario
@@ -54,7 +54,7 @@ def thinned(scenario: "Scenario", share: float) -> "Scenario":
 
 
 def words_of(
-    scenario: "Scenario", algorithms: Sequence[str] | str | None, exchange: Exchange
+    scenario: "Setting", algorithms: Sequence[str] | str | None, exchange: Exchange
 ) -> dict[str, str]:
     """Return all words that are tried, each with its shape: the options that decide what it sends.
 
@@ -66,7 +66,11 @@ def words_of(
         raise InputError("no algorithm was given: name at least one")
     for one in given:
         if not isinstance(one, str):
-            raise InputError(f"{one!r} is no algorithm's word: expected one as in {USUAL}:shared=4")
+            raise InputError(
+                f"{_told(one)} is no algorithm's word: expected one as in {USUAL}:shared=4 or "
+                f"file.py:name, since a plan tries options by their names; race and sweep take "
+                f"records"
+            )
     words = [word for one in dict.fromkeys(given) for word in _expanded(one, scenario)]
     found = {worded(word, {"exchange": exchange}): _shape(word) for word in words}
     for word in found:
@@ -74,7 +78,12 @@ def words_of(
     return found
 
 
-def _expanded(given: str, scenario: "Scenario") -> list[str]:
+def _told(given: object) -> str:
+    """Name what somebody gave instead of a word; a record by its name, since all of it is long."""
+    return f"the record {given.name}" if isinstance(given, Algorithm) else repr(given)
+
+
+def _expanded(given: str, scenario: "Setting") -> list[str]:
     """Return the candidates of one method; a word with a step size stands for itself."""
     name, options = parted(given)
     if "exchange" in options:
@@ -90,7 +99,7 @@ def _expanded(given: str, scenario: "Scenario") -> list[str]:
     return Entrant(known or given, own).candidates(scenario.features)
 
 
-def _values(key: str, values: tuple[Any, ...], scenario: "Scenario") -> tuple[Any, ...]:
+def _values(key: str, values: tuple[Any, ...], scenario: "Setting") -> tuple[Any, ...]:
     """Return the values to try for an option; the scenario's own step size is always among them."""
     if key == "step_size":
         return tuple(sorted({scenario.step_size, *values}))
@@ -125,7 +134,7 @@ def word_of(name: str) -> str:
     return re.sub(r" at \S+ of contacts$", "", name)
 
 
-def step_of(word: str, scenario: "Scenario") -> float | None:
+def step_of(word: str, scenario: "Setting") -> float | None:
     """Return the step size of a method with LMS steps; None for a method with another learner."""
     method = from_text(word)
     learner = chosen(method.learner)

@@ -42,9 +42,10 @@ from paofed.simulate.engines import USUAL as ENGINE
 from paofed.simulate.engines import engine_of, preferred
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
-from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
 from paofed.world.table.spec import Table
+from paofed.world.worlds import MakesTrace, Setting, Worlds, setting_of
 
 # Parts of the budget; the best is sought within each. Where an error is asked for, smaller parts
 # follow as long as the error may be reached.
@@ -72,7 +73,7 @@ class PlanInterrupted(Interrupted):
 
 
 def plan(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | Worlds | MakesTrace | str | Path,
     *,
     budget: Budget | str | None = None,
     error: float | str | None = None,
@@ -89,16 +90,16 @@ def plan(
 ) -> FleetPlan:
     """Find settings for a fleet: the least error for a budget, or the least bytes for an error.
 
-    `scenario` is a Scenario, a preset's name or a file's path. `budget` is in words, as in
-    2kB/day/device, of bytes on the wire under a `tariff`, a Tariff or its name; `error` is in dB,
-    as in -7dB. One of the two is needed.
+    `scenario` is as in `run`; of Worlds, a plan takes numbers from 10,000 on, and their budget is
+    one of a whole run. `budget` is in words, as in 2kB/day/device, of bytes on the wire under a
+    `tariff`, a Tariff or its name; `error` is in dB, as in -7dB. One of the two is needed.
 
     `algorithms` names the methods that are tried (None: those that a live fleet can follow), and
     `exchange` is the order of a contact. Cheaper settings are taken that are worse than the best by
     no more than `tolerance`, in dB. `seed`, `engine`, `workers`, `executor`, `store` and `report`
     are as in `run`. An interrupt (Ctrl-C) raises Interrupted, whose `plan` says what is known.
     """
-    setting = scenario_of(scenario)
+    setting = setting_of(scenario)
     if budget is None and error is None:
         raise InputError("a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB")
     if exchange not in get_args(Exchange):
@@ -124,7 +125,7 @@ def plan(
     return _Planning(question, arena_of(setting), crew, report or ignored).made()
 
 
-def _target(given: float | str, scenario: Scenario) -> float:
+def _target(given: float | str, scenario: Setting) -> float:
     """Return the error to stay below; one above 0 dB has probably lost its sign.
 
     Only a raw target, whose errors are in its own unit, may have useful errors above 0 dB.
@@ -151,7 +152,7 @@ def _require_all(engine: str) -> None:
 class _Question(NamedTuple):
     """What was asked of a plan, checked."""
 
-    scenario: Scenario
+    scenario: Setting
     budget: Budget | None
     most: float  # bytes per device and tick
     target: float | None
@@ -288,7 +289,7 @@ class _Planning:
     def _told(self, begun: float, end: float) -> Report:
         return partial(share_of, self._report, begun, end - begun)
 
-    def _meetings(self, scenario: Scenario) -> Meetings:
+    def _meetings(self, scenario: Setting) -> Meetings:
         asked = self._question
         return Meetings(self._arena, scenario, asked.tariff, self._crew, asked.engine)
 

@@ -11,7 +11,7 @@ from paofed.planning.field import Candidate, step_of, word_of
 from paofed.racing.record import Tried, compared, known, plain, score_name, score_said, with_half
 from paofed.simulate.results.estimates import Estimate
 from paofed.words import counted, listed, size, table
-from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Offer:
 class FleetPlan:
     """Settings for a fleet and its bytes: what was chosen, among what, and how sure that is."""
 
-    scenario: Scenario
+    scenario: Setting
     budget: str | None
     tariff: str
     target: float | None  # the error that was asked for, in dB
@@ -71,7 +71,7 @@ class FleetPlan:
         return str(self)
 
     @property
-    def fleet(self) -> Scenario:
+    def fleet(self) -> Setting:
         """The scenario of a fleet with the settings that were chosen."""
         return self.chosen.candidate.over(self.scenario)
 

@@ -21,6 +21,7 @@ from paofed.theory.second.stability import largest_step
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
 from paofed.world.streams import Synthetic
+from paofed.world.worlds import Setting
 
 # The largest fleet and model whose matrices theory looks at: that takes a few seconds.
 _MOST_CLIENTS, _MOST_FEATURES = 32, 1000
@@ -37,10 +38,11 @@ class Advance(NamedTuple):
     words: str
 
 
-def advance(scenario: Scenario, seed: int) -> Advance:
+def advance(scenario: Setting, seed: int) -> Advance:
     """Return the step sizes with which clients left to themselves diverge, in one world."""
-    if not isinstance(scenario.stream, Synthetic):
-        return Advance(None, "theory knows no laws of a table: every step size is tried")
+    if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Synthetic):
+        what = "a table" if isinstance(scenario, Scenario) else "a function"
+        return Advance(None, f"theory knows no laws of {what}: every step size is tried")
     if scenario.features > _MOST_FEATURES:
         return Advance(None, f"theory takes too long for {scenario.features:,} features")
     world = make_world(scenario, seed, 0)
@@ -58,7 +60,7 @@ def advance(scenario: Scenario, seed: int) -> Advance:
     return Advance(limit, f"{said} {how}")
 
 
-def stable(words: Iterable[str], scenario: Scenario, limit: float | None) -> list[str]:
+def stable(words: Iterable[str], scenario: Setting, limit: float | None) -> list[str]:
     """Return the words that may be stable; all words without LMS steps are let through.
 
     The limit is that of clients that nobody corrects. Words whose contacts renew a client's whole

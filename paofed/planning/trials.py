@@ -36,14 +36,14 @@ from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
-from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 
 class Meetings:
     """Where candidates meet: their runs, kept by the share of contacts that devices use."""
 
     def __init__(
-        self, arena: Arena, scenario: Scenario, tariff: Tariff, crew: Crew, engine: str
+        self, arena: Arena, scenario: Setting, tariff: Tariff, crew: Crew, engine: str
     ) -> None:
         self._arena, self._scenario, self._tariff = arena, scenario, tariff
         self._crew, self._engine = crew, engine

@@ -4,9 +4,12 @@ import shlex
 from typing import Any
 
 from paofed.algorithms.spec import parted
+from paofed.errors import InputError
 from paofed.live.protocol.served import SERVED, own_options, usual_shared
 from paofed.planning.record import FleetPlan
+from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
+from paofed.world.worlds import Setting
 
 FILE, _RUN, _FLEET = "plan.toml", "plan.npz", "FLEET"
 _FEATURES = ("features", "kernel_width")
@@ -18,7 +21,14 @@ def scenario_file(plan: FleetPlan, command: str) -> str:
     Comments say how it was made and how to run it.
     """
     head = [command, plan.sentence, *commands(plan, FILE)]
-    return "".join(f"# {line}\n" for line in head) + plan.fleet.to_toml()
+    return "".join(f"# {line}\n" for line in head) + _in_a_file(plan.fleet).to_toml()
+
+
+def _in_a_file(setting: Setting) -> Scenario:
+    """Refuse worlds of one's own, which no file and no command can name."""
+    if not isinstance(setting, Scenario):
+        raise InputError(f"{setting.name} is made by a function: use its plan from Python")
+    return setting
 
 
 def commands(plan: FleetPlan, file: str) -> list[str]:
@@ -67,7 +77,7 @@ def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
 
 def _agreed(plan: FleetPlan) -> dict[str, Any]:
     """Return what a fleet must agree on, by option of the command line."""
-    scenario = plan.scenario
+    scenario = _in_a_file(plan.scenario)
     row, options = parted(plan.chosen.candidate.word)
     shaping = [f"{key}={options[key]}" for key in own_options(row) if key in options]
     tick = scenario.tick_seconds

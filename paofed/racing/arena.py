@@ -21,6 +21,7 @@ from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
+from paofed.world.worlds import Setting
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings
@@ -34,16 +35,16 @@ _MARGIN = 1e-3  # a part of a tick: readings nearer than this to the end of the 
 class Arena(NamedTuple):
     """Where candidates meet."""
 
-    scenario: Scenario
+    scenario: Setting
     where: str  # the place in words
     units: str  # what a unit is, in words
     # Takes runs and a candidate's name, returns its values by unit.
     values: Callable[[Sequence[Result], str], FloatArray]
 
 
-def arena_of(scenario: Scenario) -> Arena:
-    """Return the arena of a scenario; InputError if a table's calibration period is too short."""
-    if not isinstance(scenario.stream, Table):
+def arena_of(scenario: Setting) -> Arena:
+    """Return the arena of a setting; InputError if a table's calibration period is too short."""
+    if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
         return Arena(scenario, "on worlds apart from those of the run", "worlds", _by_world)
     early = calibration_of(scenario)
     readings = read(early.table)

@@ -1,4 +1,8 @@
-"""Which values of an option are tried where somebody asks for `auto`."""
+"""Which values of an option are tried where somebody asks for `auto`.
+
+Options that many methods have are in a table; of an option that only one method has, values around
+its default are tried.
+"""
 
 import math
 import re
@@ -13,7 +17,7 @@ from paofed.core.learners import NAMES, chosen
 from paofed.errors import AlgorithmError
 
 if TYPE_CHECKING:  # names of candidates can be offered without what scenarios need
-    from paofed.world.scenario import Scenario
+    from paofed.world.worlds import Setting
 
 AUTO = "auto"
 _MOST = 200  # the most candidates of one race
@@ -53,21 +57,40 @@ GRIDS: Mapping[str, Grid] = {
 # Learners with step sizes of their own, the usual one first. A step size of rls is one over its
 # ridge.
 STEPS: Mapping[str, tuple[float, ...]] = {"rls": (10.0, 1.0, 3.0, 30.0)}
+# What is tried of any other number, as multiples of the option's default.
+_AROUND = (0.25, 0.5, 2.0, 4.0)
 
 
 def asks(text: str) -> list[str]:
     """Return the options of an algorithm's word that are to be chosen."""
-    _, options = parted(text)
+    name, options = parted(text)
     found = [key for key, value in options.items() if value == AUTO]
     for key in found:
-        if key not in GRIDS:
+        if key not in GRIDS and not _around(name, key):
             raise AlgorithmError(
-                f"{text}: {key} cannot be chosen: {AUTO} is for {', '.join(GRIDS)}; give a value"
+                f"{text}: {key} cannot be chosen: {AUTO} is for {', '.join(GRIDS)} and for options "
+                f"of a method whose default is a number above 0, True or False; give a value"
             )
     return found
 
 
-def expanded(text: str, scenario: "Scenario") -> dict[str, dict[str, Any]]:
+def _around(name: str, key: str) -> tuple[Any, ...]:
+    """Return what to try for an option that only this method has: its default, and others near it.
+
+    Returns nothing where no default says what the values of the option are like.
+    """
+    option = options_of(name).get(key)
+    match None if option is None else option.default:
+        case bool(default):
+            return default, not default
+        case int(default) if default > 0:
+            return default, *(max(1, round(default * times)) for times in _AROUND)
+        case float(default) if 0 < default < math.inf:
+            return default, *(default * times for times in _AROUND)
+    return ()
+
+
+def expanded(text: str, scenario: "Setting") -> dict[str, dict[str, Any]]:
     """Return all candidates that a word stands for, the usual one first, with the values of each.
 
     >>> from paofed.world.scenario import Scenario
@@ -83,7 +106,7 @@ def expanded(text: str, scenario: "Scenario") -> dict[str, dict[str, Any]]:
         found = [
             {**values, key: value}
             for values in found
-            for value in _values(name, key, made(name, given | values), scenario)
+            for value in _values(name, key, given | values, scenario)
         ]
     if len(found) > _MOST:
         raise AlgorithmError(
@@ -95,8 +118,14 @@ def expanded(text: str, scenario: "Scenario") -> dict[str, dict[str, Any]]:
     return {_filled(text, values): values for values in found}
 
 
-def _values(name: str, key: str, method: Algorithm, scenario: "Scenario") -> tuple[Any, ...]:
-    """Return the values to try for one option, the usual one first."""
+def _values(
+    name: str, key: str, options: Mapping[str, Any], scenario: "Setting"
+) -> tuple[Any, ...]:
+    """Return the values to try for one option beside other options, the usual one first."""
+    method = made(name, options)
+    if key not in GRIDS:
+        values = dict.fromkeys(_around(name, key))
+        return tuple(value for value in values if _takes(name, {**options, key: value}))
     if key == "step_size" and (steps := STEPS.get(str(_learner(method)))):
         return steps
     usual, grid = _usual(name, key, method, scenario), GRIDS[key]
@@ -107,12 +136,21 @@ def _values(name: str, key: str, method: Algorithm, scenario: "Scenario") -> tup
     return tuple(dict.fromkeys(v for v in (usual, *found) if v is not None))
 
 
+def _takes(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a method can be made with these options: a share, say, cannot be doubled for ever."""
+    try:
+        made(name, options)
+    except AlgorithmError:
+        return False
+    return True
+
+
 def _own_step(learner: str) -> dict[str, float]:
     """Return the usual step size of a learner for which a scenario's step size means nothing."""
     return {"step_size": STEPS[learner][0]} if learner in STEPS else {}
 
 
-def _usual(name: str, key: str, method: Algorithm, scenario: "Scenario") -> Any:
+def _usual(name: str, key: str, method: Algorithm, scenario: "Setting") -> Any:
     """Return the value of an option without a choice; None where that is not known."""
     own = options_of(name).get(key)
     if own is not None:
@@ -124,6 +162,7 @@ def _usual(name: str, key: str, method: Algorithm, scenario: "Scenario") -> Any:
 def _filled(text: str, values: Mapping[str, Any]) -> str:
     """Return the word with these values: in the place of `auto`, or added at its end."""
     for key, value in values.items():
-        text, found = re.subn(rf"(?<=[:,]){key}={AUTO}(?=,|$)", f"{key}={value}", text)
-        text = text if found else f"{text},{key}={value}"
+        said = f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+        text, found = re.subn(rf"(?<=[:,]){key}={AUTO}(?=,|$)", said, text)
+        text = text if found else f"{text},{said}"
     return text

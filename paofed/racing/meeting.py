@@ -1,6 +1,7 @@
 """Runs candidates with as few curve points as final errors allow, and counts what they spent."""
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 
@@ -13,12 +14,33 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 _POINTS = 100  # points of a curve: five of them are in the last 5 % of the ticks
+APART = 2**63  # how far the seeds of meetings are from the seed of the run
+# Worlds of one's own know no seeds: each seed of a meeting has so many of their numbers for itself.
+_NUMBERS, _SEEDS = 10_000, 400_000
+
+
+class WorldsMet(TypedDict):
+    """Which worlds candidates meet in, as `run` takes them."""
+
+    seed: int
+    first: int
+
+
+def worlds_met(setting: Setting, seed: int) -> WorldsMet:
+    """Return the worlds of a meeting, whose seed is `APART` from that of the run.
+
+    Worlds of one's own are told apart by their numbers: those of meetings begin at 10,000.
+    """
+    if isinstance(setting, Scenario):
+        return {"seed": seed, "first": 0}
+    return {"seed": seed, "first": _NUMBERS * (1 + (seed - APART) % _SEEDS)}
 
 
 def simulated(
-    scenario: Scenario,
+    scenario: Setting,
     words: Sequence[str],
     *,
     runs: int,
@@ -30,8 +52,8 @@ def simulated(
     """Run candidates in `runs` worlds."""
     every = max(1, scenario.ticks // _POINTS)
     return run(
-        scenario, words, runs=runs, seed=seed, every=every, baselines="none", clean=False,
-        engine=engine, report=report, **crew._asdict(),
+        scenario, words, runs=runs, **worlds_met(scenario, seed), every=every, baselines="none",
+        clean=False, engine=engine, report=report, **crew._asdict(),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from paofed.errors import AlgorithmError, InputError, whole
 from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena, arena_of
 from paofed.racing.candidates import asks, expanded
-from paofed.racing.meeting import kept_by
+from paofed.racing.meeting import APART, kept_by, worlds_met
 from paofed.racing.record import Fresh, Race, all_tried
 from paofed.racing.rejection import (
     Standing,
@@ -34,12 +34,12 @@ from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
-from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.scenario import Scenario
+from paofed.world.worlds import MakesTrace, Setting, Worlds, setting_of
 
 ROUNDS = 4
 _FIRST, _FRESH = 4, 16  # worlds of the first round and of the last judgement
 _POINTS = 200  # points of a curve, if it has so many ticks
-_APART = 2**63  # how far the seeds of the race are from the seed of the run
 
 
 class RaceInterrupted(Interrupted):
@@ -57,7 +57,7 @@ class RaceInterrupted(Interrupted):
 
 
 def race(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | Worlds | MakesTrace | str | Path,
     candidates: str | Algorithm | Sequence[str | Algorithm],
     *,
     seed: int = 0,
@@ -72,17 +72,18 @@ def race(
 ) -> Race:
     """Find the best of some candidates, and return what is known of each.
 
-    `scenario` is a Scenario, a preset's name or a file's path. `candidates` are algorithms by name,
-    with `auto` for options to be chosen, or as records. The first candidate, or the first that a
-    word with `auto` stands for, is the usual one: it wins where nothing can be chosen.
+    `scenario` is as in `run`. `candidates` are algorithms by name, with `auto` for options to be
+    chosen, or as records. The first candidate, or the first that a word with `auto` stands for, is
+    the usual one: it wins where nothing can be chosen.
 
-    `seed` is that of the run to come, whose worlds have no part in the race. There are at most
+    `seed` is that of the run to come, whose worlds have no part in the race; of Worlds, the race
+    takes numbers from 10,000 on. There are at most
     `rounds`; after each, candidates that are clearly worse drop out. A cheaper candidate wins over
     the best if it is worse by no more than `tolerance`, in dB. `engine`, `precision`, `workers`,
     `executor`, `store` and `report` are as in `run`. An interrupt (Ctrl-C) raises Interrupted,
     whose `race` holds what is known.
     """
-    setting, asked = scenario_of(scenario), _listed(candidates)
+    setting, asked = setting_of(scenario), _listed(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
     if not 0 <= tolerance < np.inf:
         raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
@@ -113,7 +114,7 @@ def race(
 
 def seed_of(seed: int, number: int) -> int:
     """Return the seed of round `number` of the race before a run; 0 is the judgement after it."""
-    return (seed + _APART + number) % 2**64
+    return (seed + APART + number) % 2**64
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,8 @@ class _Racing:
             self._report((begun + share * self._runs[stage]) / total)
 
         methods = [self._entry.methods[name] for name in names]
-        return self._ran(methods, runs=self._runs[stage], seed=seed, report=heard)
+        met = worlds_met(self._arena.scenario, seed)
+        return self._ran(methods, runs=self._runs[stage], **met, report=heard)
 
     def _standing(self, name: str) -> Standing:
         wires = [result.run_wire(name) for result in self._results]
@@ -230,7 +232,7 @@ def _listed(
     return [candidates] if isinstance(candidates, str | Algorithm) else list(candidates)
 
 
-def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, Algorithm]:
+def _methods(asked: Sequence[str | Algorithm], scenario: Setting) -> dict[str, Algorithm]:
     """Return all candidates by name, in the order in which they were given."""
     parts = [expanded(one, scenario) if isinstance(one, str) else [one] for one in asked]
     methods = [resolve(one) for part in parts for one in part]
@@ -244,7 +246,7 @@ def _methods(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, 
     return by_name
 
 
-def _options(asked: Sequence[str | Algorithm], scenario: Scenario) -> dict[str, tuple[Any, ...]]:
+def _options(asked: Sequence[str | Algorithm], scenario: Setting) -> dict[str, tuple[Any, ...]]:
     """Return the values tried by option, if a single word stands for all candidates."""
     (one, *more) = asked
     if more or not isinstance(one, str):

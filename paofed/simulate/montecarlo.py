@@ -43,7 +43,7 @@ _BESIDE = 40.0
 
 
 def run(
-    scenario: Scenario | Worlds | MakesTrace | str | Path,
+    scenario: Setting | Worlds | MakesTrace | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
     *,
     runs: int = 1,

@@ -16,7 +16,8 @@ from paofed.sweeping.design import drawn, grid
 from paofed.sweeping.points import Layout, laid_out
 from paofed.toml import toml_of
 from paofed.world.names import PRESETS
-from paofed.world.scenario import Scenario, place_in_text, scenario_of, toml_value
+from paofed.world.scenario import Scenario, place_in_text, toml_value
+from paofed.world.worlds import MakesTrace, Setting, Worlds, setting_of
 
 _KEYS = ("scenario", "algorithms", "random", "runs", "seed", "fresh", "over")
 
@@ -25,7 +26,7 @@ _KEYS = ("scenario", "algorithms", "random", "runs", "seed", "fresh", "over")
 class Sweep:
     """A sweep: what is tried, and where; made by `asked_for`, which checks it."""
 
-    scenario: Scenario
+    scenario: Setting
     methods: tuple[str | Algorithm, ...]
     axes: Axes
     random: int | None  # how many combinations are drawn; None: all combinations are tried
@@ -41,7 +42,7 @@ class Sweep:
 
 
 def asked_for(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | Worlds | MakesTrace | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
     over: object,
     *,
@@ -63,7 +64,7 @@ def asked_for(
     axes = {key: axis_of(str(key), given) for key, given in over.items()}
     seed, runs = whole("seed", seed), whole("runs", runs, least=1)
     key_of(seed)  # a wrong seed is refused now, not in a thread
-    setting = scenario_of(scenario)
+    setting = setting_of(scenario)
     rows = grid(axes) if random is None else drawn(axes, whole("random", random, least=1), seed)
     return Sweep(
         scenario=setting,

@@ -14,6 +14,7 @@ from paofed.algorithms.spec import parted, resolve
 from paofed.errors import AlgorithmError, InputError, ScenarioError, unknown
 from paofed.sweeping.design import Values
 from paofed.world.scenario import UNSAID, Scenario
+from paofed.world.worlds import Setting
 
 # Keys of a scenario that whoever runs a fleet chooses; all other keys are conditions, which nature
 # decides.
@@ -29,6 +30,7 @@ CHOSEN = (
     "contacts",
 )
 _NO_KEYS = ("name", "faults")  # keys of a scenario for which no values can be tried
+_OF_WORLDS = ("step_size", "max_age", "contacts")  # the keys of worlds of one's own
 
 
 class Point(NamedTuple):
@@ -49,7 +51,7 @@ class Point(NamedTuple):
 class Site(NamedTuple):
     """A scenario and what is run over it: points by number, each with its algorithm."""
 
-    scenario: Scenario
+    scenario: Setting
     numbers: list[int]
     algorithms: list[Algorithm]
 
@@ -68,7 +70,7 @@ def worded(value: Any) -> str:
 
 
 def laid_out(
-    scenario: Scenario, methods: Sequence[str | Algorithm], rows: Sequence[Values]
+    scenario: Setting, methods: Sequence[str | Algorithm], rows: Sequence[Values]
 ) -> Layout:
     """Make all points, each once, and check that every one of them can be run."""
     keys = list(rows[0])
@@ -113,7 +115,7 @@ def _taken(method: str | Algorithm, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key in known]
 
 
-def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: Point) -> Algorithm:
+def _built(method: str | Algorithm, options: Values, scenario: Setting, point: Point) -> Algorithm:
     """Return the algorithm of a point."""
     try:
         if not options:
@@ -129,13 +131,15 @@ def _built(method: str | Algorithm, options: Values, scenario: Scenario, point: 
     return found
 
 
-def _require_key(key: str, scenario: Scenario, methods: Sequence[str | Algorithm]) -> None:
+def _require_key(key: str, scenario: Setting, methods: Sequence[str | Algorithm]) -> None:
     """Refuse a key that neither a method nor the scenario has."""
-    known = [*_keys(scenario.model_dump()), *UNSAID]
-    place = key.rpartition(".")[0]
-    # The keys of a law that the scenario does not have yet, such as `loss`, are checked when the
-    # law is made.
-    absent = place in type(scenario).model_fields and getattr(scenario, place) is None
+    known, absent = list(_OF_WORLDS), False
+    if isinstance(scenario, Scenario):
+        known = [*_keys(scenario.model_dump()), *UNSAID]
+        place = key.rpartition(".")[0]
+        # The keys of a law that the scenario does not have yet, such as `loss`, are checked when
+        # the law is made.
+        absent = place in type(scenario).model_fields and getattr(scenario, place) is None
     if key not in known and not absent:
         options = [option for m in methods for option in taken_by(_row(m))]
         raise InputError(unknown("key", key, dict.fromkeys((*options, *known))))
@@ -156,12 +160,14 @@ def _keys(values: Mapping[str, Any], above: str = "") -> list[str]:
     return found
 
 
-def _with_values(scenario: Scenario, own: Values) -> Scenario:
-    """Return the scenario with some of its values changed, checked whole."""
+def _with_values(scenario: Setting, own: Values) -> Setting:
+    """Return the setting with some of its values changed, checked whole."""
     if not own:
         return scenario
     try:
-        return scenario.replace(**own)
+        if isinstance(scenario, Scenario):
+            return scenario.replace(**own)
+        return scenario.model_copy(update=own)
     except ScenarioError as error:
         said = " ".join(f"{key}={worded(value)}" for key, value in own.items())
         raise ScenarioError(f"{said}: {error}") from None

@@ -1,5 +1,6 @@
 """Runs a sweep: every point in the same worlds, and the best again in fresh ones."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
+from paofed.racing.meeting import WorldsMet, worlds_met
 from paofed.racing.race import seed_of
 from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
@@ -22,6 +24,7 @@ from paofed.sweeping.points import Point, Site
 from paofed.sweeping.swept import Swept
 from paofed.words import counted
 from paofed.world.scenario import Scenario
+from paofed.world.worlds import MakesTrace, Setting, Worlds
 
 _AT_ONCE = 32  # points of one call of `run`: an interrupt loses at most these
 
@@ -39,7 +42,7 @@ class SweepInterrupted(Interrupted):
 
 
 def sweep(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | Worlds | MakesTrace | str | Path,
     methods: str | Algorithm | Sequence[str | Algorithm],
     over: Mapping[str, Any],
     *,
@@ -56,15 +59,15 @@ def sweep(
 ) -> Swept:
     """Run methods with many settings in the same worlds, and return a record to ask.
 
-    `scenario` is a Scenario, a preset's name or a file's path, and `methods` are algorithms by name
-    or as records. `over` holds by key what is tried: values, or {"from": low, "to": high} to draw
-    from. A key is an option of methods (`shared`) or one of the scenario (`features`, `loss.up`).
-    All combinations are run or, with `random`, that many that are drawn.
+    `scenario` is as in `run`, and `methods` are algorithms by name or as records. `over` holds by
+    key what is tried: values, or {"from": low, "to": high} to draw from. A key is an option of
+    methods (`shared`) or one of the scenario (`features`, `loss.up`; of Worlds `step_size`,
+    `max_age`, `contacts`). All combinations are run or, with `random`, that many that are drawn.
 
     Every point is run in the same `runs` worlds of `seed`, from which combinations are drawn, too.
-    The best of each method are run again in `fresh` worlds. `engine`, `precision`, `workers`,
-    `executor`, `store` and `report` are as in `run`. An interrupt (Ctrl-C) raises Interrupted,
-    whose `swept` holds what was finished.
+    The best of each method are run again in `fresh` worlds, of Worlds those from 10,000 on.
+    `engine`, `precision`, `workers`, `executor`, `store` and `report` are as in `run`. An interrupt
+    (Ctrl-C) raises Interrupted, whose `swept` holds what was finished.
     """
     asked = asked_for(scenario, methods, over, random=random, runs=runs, seed=seed, fresh=fresh)
     crew = Crew(workers, executor, store)
@@ -121,21 +124,21 @@ class _Sweeping:
     def _meet(self, site: Site) -> None:
         """Run some points over their scenario; an interrupt keeps the worlds that were finished."""
         try:
-            result = self._ran(site, self._asked.runs, self._asked.seed)
+            result = self._ran(site, self._asked.runs, {"seed": self._asked.seed, "first": 0})
         except Interrupted as interrupt:
             if interrupt.result is not None:
                 self._keep(site, interrupt.result)
             raise
         self._keep(site, result)
 
-    def _ran(self, site: Site, runs: int, seed: int) -> Result:
+    def _ran(self, site: Site, runs: int, worlds: WorldsMet) -> Result:
         part = _cost(site) * runs / self._total
         begun, self._done = self._done, self._done + part
 
         def heard(share: float) -> None:
             self._report(min(1.0, begun + part * share))
 
-        return run(site.scenario, site.algorithms, runs=runs, seed=seed, report=heard, **self._how)
+        return run(site.scenario, site.algorithms, runs=runs, report=heard, **worlds, **self._how)
 
     def _keep(self, site: Site, result: Result) -> None:
         worlds = result.provenance["runs_finished"]
@@ -150,7 +153,7 @@ class _Sweeping:
         asked = self._asked
         return Swept(
             provenance={
-                "scenario": asked.scenario.model_dump(mode="json"),
+                "scenario": _plain(asked.scenario),
                 "methods": asked.words,
                 "axes": described(asked.axes),
                 "conditions": asked.layout.conditions,
@@ -187,13 +190,22 @@ class _Sweeping:
             if mine:
                 algorithms = [self._algorithm(number) for number in mine]
                 again = Site(site.scenario, mine, algorithms)
-                result = self._ran(again, self._asked.fresh, seed_of(self._asked.seed, 0))
+                fresh = worlds_met(site.scenario, seed_of(self._asked.seed, 0))
+                result = self._ran(again, self._asked.fresh, fresh)
                 finals |= {
                     n: _finals(result, a.name) for n, a in zip(mine, algorithms, strict=True)
                 }
         if not finals:
             return swept
         return swept.judged_again([swept.points[n] for n in finals], np.stack([*finals.values()]))
+
+
+def _plain(setting: Setting) -> dict[str, Any]:
+    """Return what points were run over, in values that JSON knows."""
+    if isinstance(setting, Scenario):
+        return setting.model_dump(mode="json")
+    found: dict[str, Any] = json.loads(json.dumps(setting.model_dump()))
+    return found
 
 
 def _case(asked: Sweep, point: Point) -> list[Any]:

@@ -3,16 +3,18 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from paofed.core.random import philox
 from paofed.errors import PaofedError, ScenarioError, TraceError, in_one_line, whole
 from paofed.memory import require_memory
 from paofed.world.delays import LONGEST
-from paofed.world.realize import realize
+from paofed.world.events import threshold
+from paofed.world.realize import Purpose, realize, run_key, world_key
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.trace import Trace
 
@@ -101,6 +103,12 @@ class SizedWorlds:
     step_size: float
     max_age: int
     trace_bytes: int
+    contacts: float | None = None  # the share of contacts that a device uses; None: all
+
+    @property
+    def tick_seconds(self) -> None:
+        """How long a tick is: nobody knows of a function."""
+        return None
 
     @property
     def stream(self) -> FromFunction:
@@ -121,13 +129,25 @@ class SizedWorlds:
                     f"{self.name}, world {world}, run {run}: {what} is {here}, and in world 0, "
                     f"run 0 it is {first}: expected the same in all runs"
                 )
-        return trace
+        return trace if self.contacts is None else _with_fewer_contacts(trace, self, world, run)
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> "SizedWorlds":
+        """Return the same worlds with other values, as a scenario does; wrong ones are refused."""
+        own = {one.name for one in fields(Worlds)}
+        worlds = replace(self.worlds, **{key: v for key, v in update.items() if key in own})
+        share = update.get("contacts", 1.0)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise ScenarioError(
+                f"{self.name}: contacts is {share!r}: expected a share above 0, at most 1"
+            )
+        return replace(self, worlds=worlds, **update)
 
     def model_dump(self) -> dict[str, Any]:
         """Return what was run as plain values, as a scenario does."""
         kept = ("name", "ticks", "clients", "features", "step_size", "max_age")
         return {
             **{key: getattr(self, key) for key in kept},
+            **({} if self.contacts is None else {"contacts": self.contacts}),
             "kind": "worlds",
             "stream": self.stream._asdict(),
             "about": self.worlds.about,
@@ -137,8 +157,10 @@ class SizedWorlds:
 Setting: TypeAlias = Scenario | SizedWorlds  # what algorithms are run over
 
 
-def setting_of(given: Scenario | Worlds | MakesTrace | str | Path) -> Setting:
+def setting_of(given: Setting | Worlds | MakesTrace | str | Path) -> Setting:
     """Return the setting that people give: worlds, or a scenario as `scenario_of` takes it."""
+    if isinstance(given, SizedWorlds):
+        return given
     if isinstance(given, Worlds):
         return given.sized()
     if callable(given):
@@ -158,6 +180,13 @@ def require_room(setting: Setting, traces: int) -> None:
     if isinstance(setting, SizedWorlds):
         what = f"{setting.name}, {traces} traces at a time,"
         require_memory(traces * setting.trace_bytes, what, "ask for fewer workers")
+
+
+def _with_fewer_contacts(trace: Trace, worlds: SizedWorlds, world: int, run: int) -> Trace:
+    """Leave contacts out by chance, as a scenario with a share of contacts does."""
+    key, n = run_key(world_key(0, world), run), np.arange(trace.ticks)[:, None]
+    *_, use = philox(key, np.arange(trace.clients), n, 0, Purpose.CONTACT)
+    return replace(trace, available=trace.available & (use < threshold(worlds.contacts or 1.0)))
 
 
 def _sizes(trace: Trace) -> dict[str, Any]:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from paofed.algorithms.spec import from_text, parted
@@ -79,3 +81,48 @@ def test_what_cannot_be_chosen_is_told() -> None:
     with pytest.raises(AlgorithmError, match="630 candidates: expected at most 200; choose fewer"):
         expanded("pao-fed-u1:step_size=auto,shared=auto,max_age=auto,staleness=auto",
                  small_scenario(features=64))  # fmt: skip
+
+
+OWN = """
+from dataclasses import replace
+from paofed import algorithm
+from paofed.errors import AlgorithmError
+
+def mine(gain=0.4, buffer=3, mirrored=False, name="mine", cap=None, offset=0):
+    if not gain < 1:
+        raise AlgorithmError("gain is too large")
+    return replace(algorithm("pao-fed-u1", step_size=gain), name=name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("gain", ["0.4", "0.1", "0.2", "0.8"]),  # four times the default is too much for it
+        ("buffer", ["3", "1", "2", "6", "12"]),
+        ("mirrored", ["false", "true"]),
+    ],
+)
+def test_values_around_the_default_of_an_option_of_one_s_own(
+    key: str, values: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    found = expanded(f"{file}:mine:{key}=auto", small_scenario())
+    assert list(found) == [f"{file}:mine:{key}={value}" for value in values]
+    for word in found:
+        from_text(word)
+
+
+@pytest.mark.parametrize("key", ["name", "cap", "offset"])
+def test_an_option_whose_values_nobody_knows_is_told(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    with pytest.raises(AlgorithmError, match=f"{key} cannot be chosen: auto is for .* a number ab"):
+        asks(f"{file}:mine:{key}=auto")
+
+
+def test_options_of_shipped_rows_can_be_chosen_too() -> None:
+    found = expanded("fed-async:alpha=auto", small_scenario())
+    assert next(iter(found)) == "fed-async:alpha=0.6"
+    assert 3 <= len(found) <= 5

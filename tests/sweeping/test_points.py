@@ -7,6 +7,7 @@ from paofed.errors import InputError
 from paofed.sweeping.axes import Axis, axis_from_text
 from paofed.sweeping.design import grid
 from paofed.sweeping.points import Layout, Point, laid_out
+from paofed.world.scenario import Scenario
 from tests.natures import small_scenario
 
 
@@ -15,10 +16,14 @@ def layout(*over: str, methods: tuple[str, ...] = ("pao-fed-u1",)) -> Layout:
     return laid_out(small_scenario(), methods, grid(axes))
 
 
+def scenarios(found: Layout) -> list[Scenario]:
+    return [site.scenario for site in found.sites if isinstance(site.scenario, Scenario)]
+
+
 def test_options_are_the_methods_and_other_keys_the_scenario_s() -> None:
     found = layout("step_size=0.1,0.2", "features=12,24", "loss.up=0.0,0.1")
     assert len(found.points) == 8
-    assert [(s.scenario.features, s.scenario.loss.up) for s in found.sites if s.scenario.loss] == [
+    assert [(s.features, s.loss.up) for s in scenarios(found) if s.loss] == [
         (12, 0.0), (12, 0.1), (24, 0.0), (24, 0.1),
     ]  # fmt: skip
     for site in found.sites:
@@ -31,7 +36,7 @@ def test_contacts_are_chosen_also_where_the_scenario_does_not_say_them() -> None
     found = layout("contacts=0.25,1.0")
     assert [site.scenario.contacts for site in found.sites] == [0.25, 1.0]
     assert found.conditions == []
-    assert [site.scenario.tick for site in layout("tick=1h,2h").sites] == ["1h", "2h"]
+    assert [one.tick for one in scenarios(layout("tick=1h,2h"))] == ["1h", "2h"]
 
 
 def test_a_method_without_an_option_is_run_once_for_all_of_its_values() -> None:
@@ -59,7 +64,7 @@ def test_records_of_one_s_own_and_words_with_options() -> None:
 def test_a_list_can_be_a_value() -> None:
     rows = [{"availability.probabilities": [0.1]}, {"availability.probabilities": [0.5, 0.2]}]
     found = laid_out(small_scenario(), ["pao-fed-u1"], rows)
-    laws = [site.scenario.availability.model_dump()["probabilities"] for site in found.sites]
+    laws = [one.availability.model_dump()["probabilities"] for one in scenarios(found)]
     assert laws == [(0.1,), (0.5, 0.2)]
     assert str(found.points[1]) == "pao-fed-u1 availability.probabilities=[0.5, 0.2]"
 

@@ -59,14 +59,14 @@ def crew_of(args: Namespace) -> Iterator[Crew]:
 
 
 class _Reused(logging.Handler):
-    """Adds up the units that were in the store, from the two numbers that each run logs."""
+    """Adds up the runs that were in the store, from the two numbers that each task logs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.there = self.asked = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add the number of units found, and of units asked for, of one run."""
+        """Add the number of runs found, and of runs asked for, of one task."""
         match record.args:
             case (int(there), int(asked)):
                 self.there, self.asked = self.there + there, self.asked + asked
@@ -87,7 +87,7 @@ def _told_what_was_there(store: Path | None) -> Iterator[None]:
         log.setLevel(level)
         log.removeHandler(heard)
         if heard.there:
-            say(f"{store} had {heard.there:,} of {counted(heard.asked, 'unit')} already")
+            say(f"{store} had {heard.there:,} of {counted(heard.asked, 'run')} already")
 
 
 def tell_how_to_go_on(args: Namespace) -> None:

@@ -7,15 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from paofed.algorithms.spec import from_text
+from paofed.parts import key_of_part
 from paofed.racing.arena import arena_of
 from paofed.racing.entrants import Entrant
 from paofed.racing.meeting import share_of, simulated, spent
 from paofed.report.compare.extent import Extent
 from paofed.report.compare.judged import Judged, judge
-from paofed.report.compare.search import Purse, purses_of, search
+from paofed.report.compare.search import MEASURE, Purse, purses_of, search
 from paofed.report.compare.settings import COSTLY, setting_of
 from paofed.report.shared.units import record
+from paofed.simulate.spread.content import digest
 from paofed.simulate.spread.crew import Crew
+from paofed.simulate.spread.identity import program
+from paofed.simulate.spread.units import described, files_of
 from paofed.simulate.stopping import Report
 
 # Opens a stage under its name; yields a function that is told the share of the stage that is done.
@@ -44,22 +49,42 @@ def run_comparison(plan: Plan, folder: Path, open_stage: OpenStage, crew: Crew) 
     """
     found = {}
     for setting in plan.settings:
-        measure = partial(_measured, plan, setting, crew)
-        measured = _piece(folder, setting, "purses", measure)["rounds"]
+        measure, key = partial(_measured, plan, setting, crew), _key(plan, setting, [MEASURE])
+        measured = _piece(folder, setting, "purses", key, measure)["rounds"]
         purses = [[Purse(**line) for line in lines] for lines in measured]
         pieces = {}
-        for name in plan.entrants:
+        for name, entrant in plan.entrants.items():
+            key = _key(plan, setting, entrant.candidates(setting_of(setting).features), purses)
             make = partial(_unit, plan, setting, name, purses, open_stage, crew)
-            pieces[name] = _piece(folder, setting, name, make)
+            pieces[name] = _piece(folder, setting, name, key, make)
         found[Path(setting).stem] = pieces
     return judge(found)
 
 
 def _piece(
-    folder: Path, setting: str, name: str, make: Callable[[], dict[str, Any]]
+    folder: Path, setting: str, name: str, key: str, make: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """Return a finished piece of the work in a folder, or make it."""
-    return record(folder / f"{Path(setting).stem}-{name}.json", make)
+    return record(folder / f"{Path(setting).stem}-{name}.json", key, make)
+
+
+def _key(
+    plan: Plan, setting: str, words: Sequence[str], purses: Sequence[Sequence[Purse]] = ()
+) -> str:
+    """Return a key for all that a piece depends on; files and methods count by their content."""
+    scenario = setting_of(setting)
+    return key_of_part(
+        {
+            "setting": described(scenario, files_of(scenario)),
+            "words": words,
+            "methods": digest([from_text(word) for word in words]),
+            "tariffs": plan.tariffs,
+            "purses": purses,
+            "extent": plan.extent_in(setting),
+            "seed": plan.seed,
+            "program": program(),
+        }
+    )
 
 
 def _measured(plan: Plan, setting: str, crew: Crew) -> dict[str, Any]:

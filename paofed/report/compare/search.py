@@ -18,7 +18,7 @@ from paofed.report.compare.extent import Extent
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
-from paofed.world.scenario import Scenario
+from paofed.world.worlds import Setting
 
 MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends with the paper's options
 BUDGETS: Mapping[str, float] = {"quarter": 0.25, "same": 1.0, "tenfold": 10.0}
@@ -40,7 +40,7 @@ class Pick(NamedTuple):
 
 
 def purses_of(
-    scenario: Scenario, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
+    scenario: Setting, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
 ) -> list[list[Purse]]:
     """Measure what MEASURE spends in the worlds of the search, and derive budgets from it.
 

@@ -5,26 +5,33 @@ with others is refused.
 """
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from paofed.errors import FileError
 from paofed.files import make_folder, read_text, write_text
+from paofed.parts import load_part, save_part
 from paofed.simulate.results.result import versions
 
 _ABOUT = "about.json"
+_log = logging.getLogger(__name__)
 
 
-def record(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a finished piece: read from its file if there is one, else made and written whole."""
-    if not path.exists():
-        write_text(path, json.dumps(make()) + "\n")
-    try:
-        found: dict[str, Any] = json.loads(read_text(path))
-    except json.JSONDecodeError:
-        raise FileError(f"{path} is not JSON: remove it, and it is made again") from None
-    return found
+def record(path: Path, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a finished piece: read from its file if that holds it, else made and written whole.
+
+    `key` says of what the piece is, as `key_of_part` makes it. A file that holds another piece, or
+    is damaged, is told and replaced.
+    """
+    if path.exists():
+        try:
+            return load_part(path, key)
+        except FileError as error:
+            _log.warning("%s; it is computed again", error)
+    save_part(path, key, make())
+    return load_part(path, key)
 
 
 def claim_folder(folder: Path, command: str) -> None:

@@ -68,9 +68,15 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     lines = best_lines(swept, tariff)
     swept.to_csv(folder / "points.csv", tariff)
     _write_best(swept, lines, folder / "best.csv", tariff)
-    write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
-    write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
+    if not _is_open(swept):
+        write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
+        write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
     write_text(folder / "report.html", build(swept, drawings, lines))
+
+
+def _is_open(swept: Swept) -> bool:
+    """Whether a function made the worlds, which no file holds."""
+    return bool(swept.provenance["scenario"].get("kind") == "worlds")
 
 
 def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
@@ -176,6 +182,10 @@ def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff)
 
 def _again(swept: Swept) -> Iterator[str]:
     about = swept.provenance
+    if _is_open(swept):
+        yield note("Its worlds were made by a function in Python, which no file holds.")
+        yield preformatted(json.dumps(about, indent=1))
+        return
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
     words += [f"--engine {about['engine']}"] if about["engine"] != "fast" else []

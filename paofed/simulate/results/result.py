@@ -20,13 +20,15 @@ from paofed.core.traffic import Traffic
 from paofed.errors import InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
 from paofed.simulate.results import stored
+from paofed.simulate.results.citing import cited
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.joining import joined
+from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import Final, final, over_runs, over_runs_db
-from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars
+from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
 from paofed.simulate.results.words import in_short
 from paofed.words import ShapesShown
 
@@ -415,8 +417,9 @@ class Result:
     def to_csv(
         self, path: str | Path, tariff: Tariff | str = "payload", of: TableOf = "curves"
     ) -> None:
-        """Write a tidy table: of the mean "curves", of the ends of all "runs", or of the "finals".
+        """Write a tidy table: of the mean "curves", the "run_curves", the "runs" or the "finals".
 
+        "run_curves" has every point of every run, "runs" the end of every run.
         Beside the errors it has the traffic until then, and the bytes on the wire under `tariff`.
         """
         columns = table_of(self, of, tariff_of(tariff))
@@ -431,6 +434,33 @@ class Result:
     def to_pandas(self, of: TableOf = "curves", tariff: Tariff | str = "payload") -> Any:
         """Return the table that `to_csv` writes as a data frame of pandas, an optional package."""
         return to_pandas(table_of(self, of, tariff_of(tariff)))
+
+    def to_xarray(self, tariff: Tariff | str = "payload") -> Any:
+        """Return the curves of all runs as a dataset of xarray, an optional package.
+
+        Its dimensions are algorithm, run and tick. Beside the errors (`mse`, `db`) it has the
+        traffic until each point, and the bytes on the wire under `tariff`.
+        """
+        return to_xarray(self, tariff_of(tariff))
+
+    def to_latex(
+        self,
+        against: str | None = None,
+        tariff: Tariff | str = "payload",
+        whose: Whose = "server",
+    ) -> str:
+        """Return a table for LaTeX: final errors, gains over one algorithm, and bytes.
+
+        `against` is that algorithm (None: the first). A gain is that of `compare`, run by run, with
+        its 95 % interval. `tariff` and `whose` are as in `to_csv` and `compare`.
+        """
+        base = self.algorithms[0] if against is None else against
+        self._index(base)  # a wrong name is refused before any of the table is made
+        return to_latex(self, base, tariff_of(tariff), whose)
+
+    def cite(self) -> str:
+        """Return BibTeX entries: of paofed in the version that ran, and of every method here."""
+        return cited(self.algorithms, self.provenance["versions"].get("paofed", "unknown"))
 
     def plot(
         self,

@@ -1,5 +1,6 @@
 """A result as tidy tables: errors with the traffic beside them, one observation in each row."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
 
     from paofed.simulate.results.result import Result
 
-TableOf = Literal["curves", "runs", "finals"]
+TableOf = Literal["curves", "run_curves", "runs", "finals"]
 Columns = dict[str, list[Any]]
 
 
 def table_of(result: "Result", of: TableOf, tariff: Tariff) -> Columns:
     """Return the columns of a table by name; the rows go algorithm by algorithm.
 
-    `of` says which table: "curves" has a row for each point of each mean curve, "runs" one for the
-    end of each run, and "finals" one for each algorithm.
+    `of` says which table: "curves" has a row for each point of each mean curve, "run_curves" one
+    for each point of each run's curve, "runs" one for the end of each run, and "finals" one for
+    each algorithm.
     """
     if of not in _TABLES:
         raise InputError(unknown("table", str(of), get_args(TableOf)))
@@ -46,6 +48,20 @@ def _curves(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
         "runs": result.runs,
         **_numbers(mse=mse, mse_se=mse_se, db=db, db_se=db_se),
         **_numbers(**result.mean_sent(name, tariff)),
+        "tariff": tariff.name,
+    }
+
+
+def _run_curves(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
+    mse, sent = result.run_curves(name), result.run_sent_by_column(name, tariff)
+    points = result.ticks.size
+    return {
+        "algorithm": name,
+        "world": [world for world, _ in result.places for _ in range(points)],
+        "run": [run for _, run in result.places for _ in range(points)],
+        "tick": result.ticks.tolist() * result.runs,
+        **_numbers(mse=mse.ravel(), db=decibels(mse).ravel()),
+        **_numbers(**{column: counts.ravel() for column, counts in sent.items()}),
         "tariff": tariff.name,
     }
 
@@ -81,6 +97,7 @@ def _numbers(**arrays: Any) -> Columns:
 
 _TABLES: Mapping[str, Callable[["Result", str, Tariff], Mapping[str, Any]]] = {
     "curves": _curves,
+    "run_curves": _run_curves,
     "runs": _runs,
     "finals": _finals,
 }
@@ -98,3 +115,27 @@ def to_pandas(columns: Columns) -> Any:
     with needs_extra("to_pandas"):
         import pandas as pd
     return pd.DataFrame(columns)
+
+
+def to_xarray(result: "Result", tariff: Tariff) -> Any:
+    """Return the curves of all runs, with the traffic until each point, as a dataset of xarray.
+
+    Its dimensions are algorithm, run and tick; a run also has the number of its world.
+    """
+    with needs_extra("to_xarray"):
+        import xarray as xr
+    names, axes = result.algorithms, ("algorithm", "run", "tick")
+    sent = [result.run_sent_by_column(name, tariff) for name in names]
+    mse = np.moveaxis(result.mse, 1, 0)
+    curves = {"mse": mse, "db": decibels(mse)}
+    curves |= {column: np.stack([one[column] for one in sent]) for column in sent[0]}
+    return xr.Dataset(
+        {column: (axes, values) for column, values in curves.items()},
+        coords={
+            "algorithm": names,
+            "run": result.provenance["runs_finished"],
+            "tick": result.ticks,
+            "world": ("run", [world for world, _ in result.places]),
+        },
+        attrs={"tariff": tariff.name, "provenance": json.dumps(result.provenance)},
+    )

@@ -57,6 +57,16 @@ class Claims:
             file.write(f"{self._owner} 0\n")
         return True
 
+    def others(self) -> list[str]:
+        """Return what other clients hold who show signs of life; claims of the dead are removed."""
+        with self._lock:
+            own = {*self._held}
+        found = [path.stem for path in self._folder.glob("*.claim") if path.stem not in own]
+        dead = {key for key in found if self._is_dead(key)}
+        for key in dead:
+            self._path(key).unlink(missing_ok=True)
+        return [key for key in found if key not in dead]
+
     def release(self, key: str) -> None:
         """Give a claim back: the unit is finished, or will not be."""
         with self._lock:

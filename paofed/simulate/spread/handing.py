@@ -14,7 +14,6 @@ from typing import NamedTuple
 from paofed.errors import ExecutorError, in_one_line
 from paofed.simulate.spread.orders import Delivery, Order, delivered
 from paofed.simulate.spread.store import FinishedUnit
-from paofed.simulate.spread.units import WorkUnit
 
 RETRIES = 3  # how often a unit is tried again after the executor has failed at it
 PATIENCE = 60.0  # seconds after which a unit may be lost
@@ -25,9 +24,9 @@ _LOOK = 1.0  # seconds between two searches for lost units
 
 
 class _Handout(NamedTuple):
-    """A unit that was handed out, and when."""
+    """A unit, which is some runs, that was handed out, and when."""
 
-    unit: WorkUnit
+    unit: range
     at: float
 
 
@@ -52,13 +51,13 @@ class Handing:
     order: Order
     _room: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
     _out: dict[Future[bytes], _Handout] = field(default_factory=dict)
-    _again: deque[WorkUnit] = field(default_factory=deque)
-    _tales: dict[WorkUnit, _Tale] = field(default_factory=dict)
+    _again: deque[range] = field(default_factory=deque)
+    _tales: dict[range, _Tale] = field(default_factory=dict)
     _back: SimpleQueue[Future[bytes]] = field(default_factory=SimpleQueue)
     _shortest: float = float("inf")  # seconds per run
     _longest: float = 0.0  # seconds
 
-    def finished(self, units: Iterator[WorkUnit]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
+    def finished(self, units: Iterator[range]) -> Iterator[tuple[range, FinishedUnit]]:
         """Yield units as they come back; the next unit is taken when there is room for it."""
         try:
             while self._hand_out(units):
@@ -72,7 +71,7 @@ class Handing:
             for future in self._out:
                 future.cancel()
 
-    def _hand_out(self, units: Iterator[WorkUnit]) -> bool:
+    def _hand_out(self, units: Iterator[range]) -> bool:
         """Hand out units while there is room; return whether any unit is still to come."""
         out = {handout.unit for handout in self._out.values()}
         awaited = out.intersection(self._tales).difference(self._again)
@@ -86,9 +85,9 @@ class Handing:
             self._submit(unit)
         return bool(awaited or self._again)
 
-    def _submit(self, unit: WorkUnit) -> None:
+    def _submit(self, unit: range) -> None:
         try:
-            future = self.executor.submit(delivered, *self.order, unit.runs)
+            future = self.executor.submit(delivered, *self.order, unit)
         except ExecutorError:  # our own executor says that it will do nothing any more
             raise
         except Exception as error:  # noqa: BLE001 (anybody's executor)
@@ -97,7 +96,7 @@ class Handing:
         self._out[future] = _Handout(unit, time.monotonic())
         future.add_done_callback(self._back.put)
 
-    def _taken_back(self, future: Future[bytes]) -> Iterator[tuple[WorkUnit, FinishedUnit]]:
+    def _taken_back(self, future: Future[bytes]) -> Iterator[tuple[range, FinishedUnit]]:
         handout = self._out.pop(future, None)
         # Another handout of this unit has come back before.
         if handout is None or handout.unit not in self._tales:
@@ -116,24 +115,24 @@ class Handing:
         self._learn(unit, time.monotonic() - handout.at)
         for other in [future for future, out in self._out.items() if out.unit == unit]:
             other.cancel()
-        yield unit, FinishedUnit(found.records, found.cpu)
+        yield unit, FinishedUnit(found.records, found.cpu, found.seconds)
 
-    def _learn(self, unit: WorkUnit, seconds: float) -> None:
+    def _learn(self, unit: range, seconds: float) -> None:
         """Adapt room and patience to how long a unit was away."""
         self._longest = max(self._longest, seconds)
-        each = seconds / len(unit.runs)
+        each = seconds / len(unit)
         self._shortest = min(self._shortest, each)
         if each <= _AT_ONCE * self._shortest:
             self._room += 1
 
-    def _failed(self, unit: WorkUnit, error: Exception) -> None:
+    def _failed(self, unit: range, error: Exception) -> None:
         """Let a unit be tried again, unless it has failed too often."""
         tale = self._tales[unit]
         tale.failed += 1
         if tale.failed > RETRIES:
             raise ExecutorError(
-                f"the executor failed {tale.failed} times at runs {unit.runs.start} to "
-                f"{unit.runs.stop - 1} ({in_one_line(error)}): see to it, and start again; a store "
+                f"the executor failed {tale.failed} times at runs {unit.start} to "
+                f"{unit.stop - 1} ({in_one_line(error)}): see to it, and start again; a store "
                 f"keeps what was finished"
             ) from error
         if unit not in self._again:  # the unit may have seemed lost before

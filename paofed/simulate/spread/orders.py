@@ -6,6 +6,7 @@ whatever an executor raises is the executor's own failure, and the unit can be t
 """
 
 import pickle
+import time
 from typing import NamedTuple
 
 import cloudpickle
@@ -34,6 +35,7 @@ class Delivery(NamedTuple):
     host: str
     cpu: str
     records: dict[int, RunRecord]
+    seconds: float = 0.0  # how long the worker computed
     error: Exception | None = None
 
 
@@ -47,7 +49,7 @@ def order_of(engine: str, task: Task, files: Files) -> Order:
 
 def delivered(program: dict[str, str], files: dict[str, str], work: bytes, runs: range) -> bytes:
     """Compute some runs of an order on a worker, and return a pickled Delivery."""
-    found, error = dict[int, RunRecord](), None
+    found, error, begun = dict[int, RunRecord](), None, time.monotonic()
     try:
         require_program(program)
         require_same(files, host())
@@ -56,7 +58,8 @@ def delivered(program: dict[str, str], files: dict[str, str], work: bytes, runs:
         require_same(files, host())
     except Exception as raised:  # noqa: BLE001 (raised by the client)
         error = portable(raised)
-    pickled: bytes = cloudpickle.dumps(Delivery(host(), processor(), found, error))
+    seconds = time.monotonic() - begun
+    pickled: bytes = cloudpickle.dumps(Delivery(host(), processor(), found, seconds, error))
     return pickled
 
 

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,14 @@ from paofed.simulate.spread.handing import Handing
 from paofed.simulate.spread.identity import host, processor, program
 from paofed.simulate.spread.orders import order_of
 from paofed.simulate.spread.store import FinishedUnit, UnitStore
-from paofed.simulate.spread.units import WorkUnit, cut, files_of, require_same
+from paofed.simulate.spread.units import (
+    UnitSize,
+    cut,
+    files_of,
+    key_of_task,
+    leading,
+    require_same,
+)
 from paofed.simulate.stopping import Report
 
 _log = logging.getLogger(__name__)
@@ -29,9 +37,10 @@ class Computed(NamedTuple):
     cpu: str
 
 
-_Keep = Callable[[WorkUnit, FinishedUnit], None]  # called with every unit that is finished
+# Called with every unit that is finished.
+_Keep = Callable[[range, FinishedUnit], None]
 # Computes units, taking each from the iterator when it has room; yields runs as they end.
-_Computes = Callable[[Iterator[WorkUnit], _Keep], Iterator[Computed]]
+_Computes = Callable[[Iterator[range], _Keep], Iterator[Computed]]
 
 
 def computed(
@@ -45,80 +54,86 @@ def computed(
         for index, record in engine_of(engine).run(task._replace(runs=runs), report):
             yield Computed(index, record, processor())
         return
-    files = files_of(task.scenario)
+    files, size = files_of(task.scenario), UnitSize(engine)
     if crew.executor is None:
         compute = _here(engine, task, report)
     else:
         compute = _elsewhere(Handing(crew.executor, order_of(engine, task, files)), report)
     if crew.store is None:
-        yield from compute(cut(engine, task, runs, None), lambda _unit, _finished: None)
+        yield from compute(
+            cut(runs, size), lambda unit, found: size.learn(len(unit), found.seconds)
+        )
         return
-    units = list(cut(engine, task, runs, files))
     about = _about(engine, task)
 
-    def keep(unit: WorkUnit, finished: FinishedUnit) -> None:
+    def keep(unit: range, finished: FinishedUnit) -> None:
+        size.learn(len(unit), finished.seconds)
         require_same(files, host())
         store.save(unit, finished, about)
 
-    with UnitStore(Path(crew.store)) as store:
-        asked = len(units)
-        units = yield from _stored(store, units, report)
-        _log.info("%d of %d units were in the store", asked - len(units), asked)
-        while units:
-            left = list[WorkUnit]()
-            yield from compute(_claimed(store, units, left), keep)
-            if len(left) == len(units):  # other processes compute all units that are left
+    with UnitStore(Path(crew.store), key_of_task(engine, task, files)) as store:
+        missing = yield from _stored(store, runs, report)
+        _log.info("%d of %d runs were in the store", len(runs) - len(missing), len(runs))
+        while missing:
+            left = list[int]()
+            yield from compute(_claimed(store, missing, size, left), keep)
+            if len(left) == len(missing):  # other processes compute all runs that are left
                 time.sleep(LOOK)
-            units = yield from _stored(store, left, report)
+            missing = yield from _stored(store, left, report)
 
 
 def _stored(
-    store: UnitStore, units: Iterable[WorkUnit], report: Report
-) -> Generator[Computed, None, list[WorkUnit]]:
-    """Yield the runs of units that are in the store, and return the other units."""
-    missing, there = list[WorkUnit](), 0
-    for unit in units:
-        found = store.load(unit)
-        if found is None:
-            missing.append(unit)
-            continue
-        there += len(unit.runs)
+    store: UnitStore, runs: Sequence[int], report: Report
+) -> Generator[Computed, None, list[int]]:
+    """Yield the runs that are in the store, and return the other runs."""
+    missing = dict.fromkeys(runs)
+    for found in store.finished(runs) if runs else ():
         for index, record in found.records.items():
-            yield Computed(index, record, found.cpu)
-    if there:
-        # In one call, since stored units say nothing about the speed of computing the others.
-        report(float(there))
-    return missing
+            if index in missing:
+                del missing[index]
+                yield Computed(index, record, found.cpu)
+    if len(missing) < len(runs):
+        # In one call, since stored runs say nothing about the speed of computing the others.
+        report(float(len(runs) - len(missing)))
+    return list(missing)
 
 
 def _claimed(
-    store: UnitStore, units: Iterable[WorkUnit], left: list[WorkUnit]
-) -> Iterator[WorkUnit]:
-    """Yield the units that nobody else computes or has finished; add all others to `left`."""
-    for unit in units:
+    store: UnitStore, runs: Iterable[int], size: UnitSize, left: list[int]
+) -> Iterator[range]:
+    """Yield units of runs that nobody else computes or has finished; add other runs to `left`."""
+    waiting = deque(runs)
+    while waiting:
+        taken = store.taken()
+        if waiting[0] in taken:
+            left.append(waiting.popleft())
+            continue
+        unit = leading(waiting, size, taken)
         if store.claim(unit):
             yield unit
         else:
-            left.append(unit)
+            left += unit
 
 
 def _here(engine: str, task: Task, report: Report) -> _Computes:
     """Let this machine compute all units together, so that no core waits for the end of a unit."""
 
-    def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
-        of_run = dict[int, WorkUnit]()
-        ended = dict[WorkUnit, dict[int, RunRecord]]()
+    def compute(units: Iterator[range], keep: _Keep) -> Iterator[Computed]:
+        of_run, begun = dict[int, range](), dict[range, float]()
+        ended = dict[range, dict[int, RunRecord]]()
 
         def runs() -> Iterator[int]:
             for unit in units:
-                of_run.update(dict.fromkeys(unit.runs, unit))
-                yield from unit.runs
+                of_run.update(dict.fromkeys(unit, unit))
+                begun[unit] = time.monotonic()
+                yield from unit
 
         for index, record in engine_of(engine).run(task._replace(runs=runs()), report):
             unit = of_run.pop(index)
             ended.setdefault(unit, {})[index] = record
-            if len(ended[unit]) == len(unit.runs):
-                keep(unit, FinishedUnit(ended.pop(unit), processor()))
+            if len(ended[unit]) == len(unit):
+                seconds = time.monotonic() - begun.pop(unit)
+                keep(unit, FinishedUnit(ended.pop(unit), processor(), seconds))
             yield Computed(index, record, processor())
 
     return compute
@@ -127,11 +142,11 @@ def _here(engine: str, task: Task, report: Report) -> _Computes:
 def _elsewhere(handing: Handing, report: Report) -> _Computes:
     """Let an executor compute the units."""
 
-    def compute(units: Iterator[WorkUnit], keep: _Keep) -> Iterator[Computed]:
+    def compute(units: Iterator[range], keep: _Keep) -> Iterator[Computed]:
         report(0.0)  # progress is timed from now on: the first units of all workers end together
         for unit, finished in handing.finished(units):
             keep(unit, finished)
-            report(float(len(unit.runs)))
+            report(float(len(unit)))
             for index, record in finished.records.items():
                 yield Computed(index, record, finished.cpu)
 

@@ -1,25 +1,37 @@
-"""Finished units as files in a folder, written whole or not at all: a second start finds them."""
+"""Finished units as files in a folder, written whole or not at all: a second start finds them.
+
+The units of a task are in a folder of their own, named by the task's key; their files are named by
+their runs. Units need not be cut alike: clients that cut otherwise see from the names which runs
+are finished, and which others compute.
+"""
 
 import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.errors import FileError
 from paofed.files import make_folder, require_folder
 from paofed.forms import Contents, Form
+from paofed.parts import checksum, require_part
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.spread.claims import Claims
-from paofed.simulate.spread.units import WorkUnit
+from paofed.simulate.spread.units import MOST
 
 _FORM = Contents(
     arrays={
         "runs": Form("iu", "R"),
         "about": Form("U"),
+        "key": Form("U"),
+        "checksum": Form("U"),
         "mse": Form("f", "RAP"),
         "traffic": Form("iuf", "RA7P"),
         "models": Form("f", "RAD"),
@@ -36,23 +48,27 @@ _FORM = Contents(
     },
     may_be_none="QC",
 )
+_NAME = re.compile(r"(\d{1,12})-(\d{1,12})", re.ASCII)  # the first run of a unit, and the last
 _log = logging.getLogger(__name__)
 
 
 class FinishedUnit(NamedTuple):
-    """The records of a unit by run, and the type of processor that computed them."""
+    """The records of a unit by run, the type of processor that computed them, and how long."""
 
     records: Mapping[int, RunRecord]
     cpu: str
+    seconds: float  # 0 for a unit that was read from a file
 
 
 class UnitStore:
-    """A folder of finished units; while the store is open, it may claim units to be computed."""
+    """The finished units of one task; while the store is open, it may claim units to compute."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, key: str) -> None:
+        """Open the folder of the task with this key in the folder of a store."""
         require_folder(folder)
-        make_folder(folder)
-        self._folder, self._claims, self._told = folder, Claims(folder), False
+        make_folder(folder / key)
+        self._store, self._folder, self._key = folder, folder / key, key
+        self._claims, self._told = Claims(self._folder), False
         self._damaged: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -61,52 +77,74 @@ class UnitStore:
 
     def __exit__(self, *_: object) -> None:
         self._claims.__exit__()
+        with suppress(OSError):  # the folder holds units
+            self._folder.rmdir()
 
-    def has(self, unit: WorkUnit) -> bool:
-        """Whether a unit is in the store, and was not found to be damaged."""
-        return unit.key not in self._damaged and self._path(unit).exists()
+    def finished(self, runs: Collection[int]) -> Iterator[FinishedUnit]:
+        """Yield the units that hold any of some runs; damaged ones are told and left out."""
+        wanted = {*runs}
+        for path in sorted(self._finished()):
+            if wanted.isdisjoint(_runs_of(path.stem)):
+                continue
+            try:
+                yield _loaded(path, self._key)
+            except FileError as error:
+                _log.warning("%s; it is computed again", error)
+                self._damaged.add(path.stem)
+                with suppress(OSError):
+                    path.unlink()
 
-    def load(self, unit: WorkUnit) -> FinishedUnit | None:
-        """Read a unit; None if it is not in the store, or damaged."""
-        if not self.has(unit):
-            return None
-        try:
-            return _loaded(self._path(unit), unit.runs)
-        except FileError as error:
-            _log.warning("%s; it is computed again", error)
-            self._damaged.add(unit.key)
-            return None
-
-    def save(self, unit: WorkUnit, finished: FinishedUnit, about: Mapping[str, object]) -> None:
+    def save(self, unit: range, finished: FinishedUnit, about: Mapping[str, object]) -> None:
         """Write a unit, and give its claim back; if that fails, say so once and go on."""
-        records = [finished.records[index] for index in unit.runs]
+        records = [finished.records[index] for index in unit]
         arrays = {
             name: np.stack(parts)
             for name, parts in zip(RunRecord._fields, zip(*records, strict=True), strict=True)
         }
         told = json.dumps({**about, "cpu": finished.cpu})
-        held = {"runs": np.array(unit.runs), "about": np.array(told), **arrays}
+        held = {"runs": np.array(unit), "about": np.array(told), **arrays}
+        sealed = {
+            "key": np.array(self._key),
+            "checksum": np.array(checksum(self._key, _content(held))),
+        }
         try:
-            save_arrays(self._path(unit), held, _FORM)
+            save_arrays(self._folder / f"{_name_of(unit)}.npz", held | sealed, _FORM)
+            self._damaged.discard(_name_of(unit))
         except (OSError, FileError) as error:  # a full disk, say; the computed unit is still used
             self._tell(error)
-        self._claims.release(unit.key)
+        self._claims.release(_name_of(unit))
 
-    def claim(self, unit: WorkUnit) -> bool:
+    def taken(self) -> set[int]:
+        """Return the runs that others compute, or that are finished."""
+        try:
+            # In this order: a client writes a unit before it gives the claim on the unit back.
+            others = self._claims.others()
+            done = [path.stem for path in self._finished()]
+        except OSError as error:
+            self._tell(error)
+            return set()
+        return {*chain.from_iterable(map(_runs_of, others + done))}
+
+    def claim(self, unit: range) -> bool:
         """Whether this client is to compute a unit.
 
-        That is so if the unit is not in the store, and no other client shows signs of computing it.
+        That is so if none of its runs is in the store, and no other client shows signs of computing
+        any of them. Two clients that claim the same runs at once may both be refused.
         """
         try:
-            if self.has(unit) or not self._claims.take(unit.key):
+            if not self._claims.take(_name_of(unit)):
                 return False
         except OSError as error:
             self._tell(error)
             return True  # compute without a claim: twice is better than not at all
-        if self.has(unit):  # somebody has just finished the unit and given the claim back
-            self._claims.release(unit.key)
-            return False
-        return True
+        if self.taken().isdisjoint(unit):
+            return True
+        self._claims.release(_name_of(unit))
+        return False
+
+    def _finished(self) -> list[Path]:
+        found = self._folder.glob("*.npz")
+        return [path for path in found if path.stem not in self._damaged and _runs_of(path.stem)]
 
     def _tell(self, error: Exception) -> None:
         if not self._told:
@@ -114,22 +152,40 @@ class UnitStore:
             said = error.strerror if isinstance(error, OSError) else error
             _log.warning(
                 "%s cannot be written (%s): the work goes on, but what it finds is not kept there",
-                self._folder,
+                self._store,
                 said,
             )
 
-    def _path(self, unit: WorkUnit) -> Path:
-        return self._folder / f"{unit.key}.npz"
+
+def _name_of(unit: range) -> str:
+    return f"{unit.start}-{unit.stop - 1}"
 
 
-def _loaded(path: Path, runs: range) -> FinishedUnit:
+def _runs_of(name: str) -> range:
+    """Return the runs that the name of a unit's file says; none for any other name."""
+    said = _NAME.fullmatch(name)
+    found = range(int(said[1]), int(said[2]) + 1) if said else range(0)
+    return found if len(found) <= MOST else range(0)
+
+
+def _content(arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes]:
+    """Yield all that a checksum covers: names, types, shapes and values of the arrays."""
+    for name in sorted(arrays):
+        array = arrays[name]
+        yield f"{name} {array.dtype.str} {array.shape}".encode()
+        yield array.tobytes()
+
+
+def _loaded(path: Path, key: str) -> FinishedUnit:
     arrays = load_arrays(path, _FORM, "a finished unit")
-    there, about = arrays.pop("runs").tolist(), str(arrays.pop("about"))
+    there = {f"{name}_there": str(arrays.pop(name)) for name in ("key", "checksum")}
+    require_part(path, key, _content(arrays), **there)
+    runs, about = arrays.pop("runs").tolist(), str(arrays.pop("about"))
+    if runs != list(_runs_of(path.stem)):
+        raise FileError(f"{path} is not this part of the work: it holds other runs")
     try:
         cpu = str(json.loads(about)["cpu"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise FileError(f"{path} is not a finished unit: it does not say of what") from None
-    if there != list(runs):
-        raise FileError(f"{path} is not a finished unit: it holds other runs")
     rows = zip(*(arrays[name] for name in RunRecord._fields), strict=True)
-    return FinishedUnit(dict(zip(runs, map(RunRecord._make, rows), strict=True)), cpu)
+    return FinishedUnit(dict(zip(runs, map(RunRecord._make, rows), strict=True)), cpu, 0.0)

@@ -1,13 +1,13 @@
-"""Work cut into units: a few runs each, with keys from their content."""
+"""Work cut into units of a few runs each, as many as take seconds; and the key of all its units."""
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from paofed.errors import FileError, ScenarioError
+from paofed.parts import key_of_part
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.spread.content import digest, file_digest
@@ -17,56 +17,65 @@ from paofed.world.worlds import Setting
 
 Files = Mapping[str, str]  # the digest of each file, by its name
 
-# The size of a unit, in numbers that all clients change over all ticks: seconds on one core.
-WORK = 1e10
-MOST = 100  # the most runs of a unit
+SECONDS = 5.0  # how long the runs of a unit shall take
+MOST = 64  # the most runs of a unit
 
 
-class WorkUnit(NamedTuple):
-    """Some runs of a task. Two units with the same key have the same numbers."""
+class UnitSize:
+    """How many runs make a unit: one until the first is finished, then as many as take SECONDS.
 
-    runs: range
-    key: str
-
-
-def runs_per_unit(engine: str, task: Task) -> int:
-    """Return how many runs make a unit: the same on every machine, whoever does the work."""
-    setting = task.scenario
-    numbers = setting.ticks * setting.clients * setting.features * len(task.methods)
-    return max(1, min(MOST, int(WORK / (engine_of(engine).cost * numbers))))
-
-
-def cut(engine: str, task: Task, runs: range, files: Files | None) -> Iterator[WorkUnit]:
-    """Cut the runs of a task into units; with `files` None, the units have no keys.
-
-    Units begin at multiples of their size, so that a longer task has the same first units.
+    What a run takes is measured, since no formula knows what anybody's method costs. The shortest
+    measurement counts: the first runs may wait for a compiler.
     """
-    size = runs_per_unit(engine, task)
-    common = "" if files is None else _common(engine, task, files)
-    start = runs.start
-    while start < runs.stop:
-        stop = min(runs.stop, (start // size + 1) * size)
-        said = f"{common} {start} {stop}".encode()
-        yield WorkUnit(range(start, stop), hashlib.sha256(said).hexdigest())
-        start = stop
+
+    def __init__(self, engine: str) -> None:
+        # A card plays many runs in the time of one.
+        self._each = 0.0 if engine_of(engine).on_card else SECONDS
+
+    def learn(self, runs: int, seconds: float) -> None:
+        """Take into account how long some runs took together."""
+        self._each = min(self._each, seconds / runs)
+
+    @property
+    def runs(self) -> int:
+        """How many runs the next unit has."""
+        return MOST if self._each * MOST <= SECONDS else max(1, int(SECONDS / self._each))
 
 
-def _common(engine: str, task: Task, files: Files) -> str:
-    """Return the part of the key that all units of a task have in common."""
-    asked = {
-        "engine": engine,
-        "setting": _setting(task.scenario, files),
-        "methods": digest(list(task.methods)),
-        "seed": task.seed,
-        "same_world": task.same_world,
-        "every": task.every,
-        "precision": task.precision,
-        "program": program(),
-    }
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+def leading(runs: deque[int], size: UnitSize, taken: Iterable[int] = ()) -> range:
+    """Take the next unit from the front of ascending runs; it ends before any run that is taken."""
+    start, beyond = runs[0], {*taken}
+    stop, most = start, start + size.runs
+    while runs and runs[0] == stop < most and stop not in beyond:
+        stop += 1
+        runs.popleft()
+    return range(start, stop)
 
 
-def _setting(setting: Setting, files: Files) -> str:
+def cut(runs: Iterable[int], size: UnitSize) -> Iterator[range]:
+    """Cut runs into units, each as large as `size` says when the unit is asked for."""
+    waiting = deque(runs)
+    while waiting:
+        yield leading(waiting, size)
+
+
+def key_of_task(engine: str, task: Task, files: Files) -> str:
+    """Return a key for all that the numbers of a task's runs depend on."""
+    return key_of_part(
+        {
+            "engine": engine,
+            "setting": described(task.scenario, files),
+            "methods": digest(list(task.methods)),
+            "seed": task.seed,
+            "same_world": task.same_world,
+            "every": task.every,
+            "precision": task.precision,
+            "program": program(),
+        }
+    )
+
+
+def described(setting: Setting, files: Files) -> str:
     """Describe a setting; a file and a function by their content, wherever they are."""
     if not isinstance(setting, Scenario):
         return json.dumps([setting.model_dump(), digest(setting.worlds.trace)])

@@ -1,6 +1,9 @@
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import pytest
 
 from paofed.report.compare.comparison import Plan, run_comparison
 from paofed.report.compare.extent import FULL, Extent
@@ -9,7 +12,7 @@ from paofed.report.compare.page import build
 from paofed.report.shared.markup import code
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
-from tests.report.compare.plans import small_plan
+from tests.report.compare.plans import SMALL, small_plan
 
 
 class Stages:
@@ -46,6 +49,27 @@ def test_a_comparison_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     for name in ("whole", "parts"):
         save(at_once if name == "whole" else again, tmp_path / f"{name}.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
+
+
+def test_pieces_of_anything_else_are_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An edited piece, one of another entrant, and those of a setting whose file has changed."""
+    plan, folder = small_plan(tmp_path), tmp_path / "units"
+    expected = compared(plan, folder, Stages())
+    ours, rival = (folder / f"small-{name}.json" for name in plan.entrants)
+    text = ours.read_text()
+    number = re.search(r"-\d\.\d{3}", text[text.index('"values"') :])
+    assert number is not None
+    ours.write_text(text.replace(number[0], "-9.658"))
+    rival.write_text(text)
+    again = Stages()
+    assert compared(plan, folder, again) == expected
+    assert (len(again.opened), len(caplog.messages)) == (2, 2)
+    Path(plan.settings[0]).write_text(SMALL.replace("step_size = 0.5", "step_size = 0.4"))
+    changed = Stages()
+    compared(plan, folder, changed)
+    assert len(changed.opened) == 2
 
 
 def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(tmp_path: Path) -> None:

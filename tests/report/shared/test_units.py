@@ -1,5 +1,7 @@
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,13 +43,50 @@ def test_other_versions_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_piece_is_made_once(tmp_path: Path) -> None:
-    path, made = tmp_path / "piece.json", []
+    made = list[int]()
 
-    def make() -> dict[str, int]:
+    def make() -> dict[str, Any]:
         made.append(1)
-        return {"found": len(made)}
+        return {"found": len(made), "error": float("inf")}
 
-    assert record(path, make) == record(path, make) == {"found": 1}
-    path.write_text("{")
-    with pytest.raises(FileError, match=r"piece\.json is not JSON: remove it"):
-        record(path, make)
+    path = tmp_path / "piece.json"
+    assert record(path, "key", make) == record(path, "key", make) == {"found": 1, "error": math.inf}
+    held = json.loads(path.read_text())
+    assert (held["found"], held["key"]) == (1, "key")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (("-5.658", "-9.658"), "is damaged or was edited: its checksum is not that of its content"),
+        (('"values"', '"valuez"'), "is damaged or was edited: its checksum is not that of its"),
+        (('"key": "this"', '"key": "that"'), "is not this part of the work: it holds the key of"),
+        (('"key"', '"kex"'), "is not this part of the work: it holds the key of another"),
+        (('"checksum"', '"checksun"'), "is damaged or was edited: its checksum is not that"),
+        (("{", ""), "is damaged: it is not JSON"),
+        (("{", "[" * 100_000 + "{"), "is damaged: it is not JSON"),
+        (("{", '"'), "is damaged: it is not JSON"),
+        (("-5.658", "9" * 5000), "is damaged: it is not JSON"),
+    ],
+)
+def test_a_piece_that_was_damaged_or_edited_is_made_again_with_one_line(
+    damage: tuple[str, str], said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, content = tmp_path / "piece.json", {"values": [-5.658, 1e300], "spent": {"mqtt": 3}}
+    record(path, "this", lambda: content)
+    whole = path.read_text()
+    path.write_text(whole.replace(*damage, 1))
+    assert path.read_text() != whole
+    assert record(path, "this", lambda: content) == content
+    assert path.read_text() == whole
+    (told,) = caplog.messages
+    assert told.startswith(f"{path} {said}")
+    assert told.endswith("; it is computed again")
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null"])
+def test_a_file_of_something_else_is_made_anew(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "piece.json"
+    path.write_text(text)
+    assert record(path, "this", lambda: {"found": 1}) == {"found": 1}

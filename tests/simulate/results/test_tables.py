@@ -52,7 +52,7 @@ def test_curves_runs_and_finals_are_those_of_the_result() -> None:
         assert set(one.tariff) == {"mqtt"}
 
 
-@pytest.mark.parametrize("of", ["curves", "runs", "finals"])
+@pytest.mark.parametrize("of", ["curves", "run_curves", "runs", "finals"])
 def test_polars_pandas_and_csv_say_the_same(
     of: TableOf, over_table: Result, tmp_path: Path
 ) -> None:
@@ -84,7 +84,9 @@ def test_an_unknown_table() -> None:
         RESULT.to_polars("curve")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("package", "extra"), [("polars", "table"), ("pandas", "pandas")])
+@pytest.mark.parametrize(
+    ("package", "extra"), [("polars", "table"), ("pandas", "pandas"), ("xarray", "xarray")]
+)
 def test_a_missing_package_is_one_sentence(
     package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,3 +74,19 @@ def test_a_holder_shows_signs_of_life_and_does_not_revive_what_was_taken(
         until(lambda: (tmp_path / "a.claim").read_text() != first)
         until(lambda: (tmp_path / "a.claim").read_text().endswith("9\n"))
         assert not (tmp_path / "b.claim").exists()
+
+
+def test_others_are_seen_until_they_are_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("paofed.simulate.spread.claims.time.monotonic", lambda: now[0])
+    (tmp_path / "a.claim").write_text("elsewhere 1 0\n")
+    with Claims(tmp_path) as one, Claims(tmp_path) as other:
+        one.take("b")
+        other.take("c")
+        assert sorted(one.others()) == ["a", "c"]
+        now[0] += claims.DEAD_AFTER + 1.0
+        (tmp_path / "c.claim").write_text("here 1 1\n")  # a sign of life
+        assert one.others() == ["c"]
+        assert not (tmp_path / "a.claim").exists()

@@ -54,7 +54,7 @@ def started(folder: Path, *more: str) -> Iterator["subprocess.Popen[str]"]:
 
 def kept(folder: Path) -> dict[str, int]:
     """The finished units, and when each was written."""
-    return {path.name: path.stat().st_mtime_ns for path in (folder / "units").glob("*.npz")}
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "units").rglob("*.npz")}
 
 
 def session(leader: int) -> list[int]:
@@ -88,7 +88,7 @@ def test_a_killed_client_goes_on(tmp_path: Path) -> None:
         with started(tmp_path, "--on", on, "--out", str(out)) as client:
             _, said = client.communicate(timeout=3 * PATIENCE)
         assert client.returncode == 0, said
-    assert f"had {len(before)} of {RUNS} units already\n" in said
+    assert f"had {len(before)} of {RUNS} runs already\n" in said
     after = kept(tmp_path)
     assert {name: after[name] for name in before} == before
     assert len(after) == RUNS

@@ -10,9 +10,8 @@ import pytest
 from paofed.simulate.spread import handing
 from paofed.simulate.spread.handing import Handing
 from paofed.simulate.spread.orders import Delivery, Order
-from paofed.simulate.spread.units import WorkUnit
 
-UNITS = [WorkUnit(range(i, i + 1), str(i)) for i in range(4)]
+UNITS = [range(i, i + 1) for i in range(4)]
 
 
 class ByHand(Executor):
@@ -60,7 +59,7 @@ def rest(executor: ByHand, hands: Handing) -> Iterator[int]:
     while hands._hand_out(iter(())):
         place = next(i for i, (_, future) in enumerate(executor.out) if not future.done())
         executor.bring(place)
-        yield from (unit.runs.start for unit, _ in hands._taken_back(executor.out[place][1]))
+        yield from (unit.start for unit, _ in hands._taken_back(executor.out[place][1]))
 
 
 def test_a_unit_that_comes_back_while_it_waits_to_go_again_does_not(

@@ -44,8 +44,9 @@ RUNS = 7
 
 @pytest.fixture(autouse=True)
 def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two runs each; nobody waits for long."""
+    """Two runs each at most; nobody waits for long."""
     monkeypatch.setattr(units, "MOST", 2)
+    monkeypatch.setattr(units, "SECONDS", 1e9)  # however slow this machine is
     monkeypatch.setattr(spreading, "LOOK", 0.01)
     monkeypatch.setattr(handing, "_LOOK", 0.01)
 
@@ -103,7 +104,7 @@ def test_an_executor_may_reorder_repeat_delay_and_lose(
     assert {*executor.did} > {"nothing"}
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
-    assert list(tmp_path.glob("*.claim")) == []
+    assert list(tmp_path.rglob("*.claim")) == []
     assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(found)
 
 
@@ -115,7 +116,7 @@ class Refusing(Executor):
 
 
 def test_an_executor_that_fails_for_good_is_one_line(tmp_path: Path) -> None:
-    told = "the executor failed 4 times at runs 0 to 1 .RuntimeError: cannot schedule new futures"
+    told = "the executor failed 4 times at runs 0 to 0 .RuntimeError: cannot schedule new futures"
     with pytest.raises(ExecutorError, match=told):
         plain(executor=Refusing(), store=tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -132,7 +133,6 @@ def test_an_error_of_a_worker_is_that_of_the_run_and_finished_units_are_kept(
     worlds = Worlds("mine", trace)
     with ThreadPoolExecutor(1) as pool, pytest.raises(TraceError, match=r"mine, world 5.*no such"):
         run(worlds, LINEUP, runs=RUNS, executor=pool, store=tmp_path)
-    assert len(list(tmp_path.glob("*.npz"))) == 2
     assert run(worlds, LINEUP, runs=4, executor=Refusing(), store=tmp_path).runs == 4
 
 
@@ -212,12 +212,12 @@ def test_a_table_that_changes_is_another_one(tmp_path: Path) -> None:
     assert saved(run(world, "pao-fed-u1", store=store, **asked)) == saved(
         run(world, "pao-fed-u1", **asked)
     )
-    assert len(list(store.glob("*.npz"))) == 2
+    assert len(list(store.rglob("*.npz"))) == 2
 
 
 def test_a_damaged_unit_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     expected = plain(store=tmp_path)
-    paths = sorted(tmp_path.glob("*.npz"))
+    paths = sorted(tmp_path.rglob("*.npz"))
     whole = paths[0].read_bytes()
     paths[0].write_bytes(whole[: len(whole) // 2])
     paths[1].write_bytes(paths[2].read_bytes())
@@ -225,6 +225,87 @@ def test_a_damaged_unit_is_computed_again(tmp_path: Path, caplog: pytest.LogCapt
     assert len(caplog.messages) == 2
     assert all(text.endswith("it is computed again") for text in caplog.messages)
     assert paths[0].read_bytes() == whole
+
+
+def test_a_unit_of_another_seed_is_not_taken_for_this_one_s(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    of_seed = {}
+    for seed in (4, 5):
+        before = {*tmp_path.rglob("*.npz")}
+        run(WORLD, LINEUP, seed=seed, workers=1, store=tmp_path)
+        (of_seed[seed],) = {*tmp_path.rglob("*.npz")} - before
+    of_seed[4].write_bytes(of_seed[5].read_bytes())
+    found = run(WORLD, LINEUP, seed=4, workers=1, store=tmp_path)
+    assert saved(found) == saved(run(WORLD, LINEUP, seed=4, workers=1))
+    (told,) = caplog.messages
+    assert told.startswith(
+        f"{of_seed[4]} is not this part of the work: it holds the key of another"
+    )
+    assert told.endswith("; it is computed again")
+
+
+def test_a_number_that_was_edited_is_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever writes the archive anew also writes the checksums of zip anew."""
+    expected = plain(store=tmp_path)
+    path, *_ = sorted(tmp_path.rglob("*.npz"))
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["mse"][0, 0, 0] *= 2
+    np.savez_compressed(path, **arrays)
+    assert saved(plain(store=tmp_path)) == saved(expected)
+    (told,) = caplog.messages
+    assert told.startswith(f"{path} is damaged or was edited: its checksum is not that of its cont")
+    assert told.endswith("; it is computed again")
+    caplog.clear()
+    assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(expected)
+    assert caplog.messages == []
+
+
+def test_units_that_were_cut_otherwise_are_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another machine is faster, and makes larger units; a damaged one leaves a gap."""
+    monkeypatch.setattr(units, "MOST", 5)
+    expected = plain(store=tmp_path)
+    assert max(len(units_in(path)) for path in tmp_path.rglob("*.npz")) > 2
+    monkeypatch.setattr(units, "MOST", 1)
+    path = max(tmp_path.rglob("*.npz"), key=lambda path: len(units_in(path)))
+    path.write_bytes(b"")
+    found = computing(monkeypatch)
+    assert saved(plain(store=tmp_path)) == saved(expected)
+    assert {world for world, _ in found} == {*units_in(path)}
+    assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(expected)
+
+
+def units_in(path: Path) -> range:
+    first, last = map(int, path.stem.split("-"))
+    return range(first, last + 1)
+
+
+class Noting(ThreadPoolExecutor):
+    """Notes how many runs each unit has."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.sizes = [*getattr(self, "sizes", []), len(args[-1])]
+        return super().submit(fn, *args, **kwargs)
+
+
+@pytest.mark.parametrize(("seconds", "alone"), [(1e-9, True), (1e9, False)])
+def test_what_a_run_takes_decides_how_many_make_a_unit(
+    seconds: float, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every run takes longer than a nanosecond, and less than 30 years."""
+    monkeypatch.setattr(units, "SECONDS", seconds)
+    monkeypatch.setattr(units, "MOST", 100)
+    most = 2 * (os.cpu_count() or 1)  # units that are out before the first is back
+    with Noting(1) as pool:
+        run(WORLD, LINEUP, runs=most + 40, executor=pool)
+    assert pool.sizes[:most] == [1] * most
+    assert (pool.sizes[most:] == [1] * 40) is alone
+    assert alone or pool.sizes[most:] == [40]
 
 
 def test_a_full_disk_is_told_once_and_loses_nothing(
@@ -283,12 +364,12 @@ compute = family.run
 
 def dying(*args, **place):
     if place["world"] == 5:
-        while len(list(Path(sys.argv[1]).glob("*.npz"))) < 2:  # another thread writes them
+        while len(list(Path(sys.argv[1]).rglob("*.npz"))) < 2:  # another thread writes them
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(*args, **place)
 
-units.MOST, family.run = 2, dying
+units.MOST, units.SECONDS, family.run = 2, 1e9, dying
 run(WORLD, LINEUP, runs=RUNS, workers=1, store=sys.argv[1])
 """
 
@@ -302,12 +383,14 @@ def test_a_client_that_was_killed_goes_on_where_it_was(
         env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
     assert dead.returncode == -signal.SIGKILL
-    assert len(list(tmp_path.glob("*.npz"))) == 2
-    assert len(list(tmp_path.glob("*.claim"))) >= 1  # nobody gave them back
+    kept = {world for path in tmp_path.rglob("*.npz") for world in units_in(path)}
+    assert {0, 1} <= kept < {*range(RUNS)}
+    assert len(list(tmp_path.rglob("*.claim"))) >= 1  # nobody gave them back
     found = computing(monkeypatch)
     assert saved(plain(store=tmp_path)) == saved(plain())
-    assert sorted(found[:3]) == [(4, 0), (5, 0), (6, 0)]
-    assert list(tmp_path.glob("*.claim")) == []
+    missing = [(world, 0) for world in range(RUNS) if world not in kept]
+    assert sorted(found[: len(missing)]) == missing
+    assert list(tmp_path.rglob("*.claim")) == []
 
 
 def test_a_unit_that_somebody_else_computes_is_waited_for(
@@ -315,12 +398,13 @@ def test_a_unit_that_somebody_else_computes_is_waited_for(
 ) -> None:
     """Somebody on another machine holds the first unit, and then shows no sign of life."""
     monkeypatch.setattr(claims, "DEAD_AFTER", 0.2)
-    first, *_ = units.cut("fast", _task(), range(RUNS), {})
-    (tmp_path / f"{first.key}.claim").write_text("elsewhere 1 0\n")
+    folder = tmp_path / units.key_of_task("fast", _task(), {})
+    folder.mkdir()
+    (folder / "0-0.claim").write_text("elsewhere 1 0\n")
     found, begin = computing(monkeypatch), time.monotonic()
     assert saved(plain(store=tmp_path)) == saved(plain())
     assert time.monotonic() - begin > 0.2
-    assert [world for world, _ in found[:RUNS]][-2:] == [0, 1]
+    assert [world for world, _ in found[:RUNS]][-1] == 0
 
 
 def _task() -> Task:

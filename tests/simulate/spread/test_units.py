@@ -1,5 +1,6 @@
-"""Units: the same on every machine, and with another key whenever anything differs."""
+"""Units: as large as their runs take, and with another key whenever anything differs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ from hypothesis import strategies as st
 
 from paofed.algorithms.spec import resolve
 from paofed.errors import FileError, ScenarioError
+from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.spread import identity, units
-from paofed.simulate.spread.units import WorkUnit, cut, files_of, require_same, runs_per_unit
+from paofed.simulate.spread.units import UnitSize, cut, files_of, key_of_task, require_same
 from paofed.world.scenario import Scenario
 from paofed.world.worlds import setting_of
-from tests.natures import small_scenario, small_trace
+from tests.natures import small_trace
 from tests.world.table.tables import fleet, hourly, table, write
 
 SETTING = Scenario.load("setting-1")
@@ -36,42 +38,45 @@ def task(**changes: Any) -> Task:
 
 def key(engine: str = "fast", **changes: Any) -> str:
     asked = task(**changes)
-    first, *_ = cut(engine, asked, range(1), files_of(asked.scenario))
-    return first.key
+    return key_of_task(engine, asked, files_of(asked.scenario))
 
 
-def test_a_unit_takes_seconds_whatever_it_is_of() -> None:
-    nine = [resolve("pao-fed-u1")] * 9
-    assert runs_per_unit("fast", task(methods=nine)) == 10
-    assert runs_per_unit("fast", task()) == 97
-    assert runs_per_unit("fast", task(scenario=small_scenario())) == units.MOST
-    assert runs_per_unit("reference", task(methods=nine)) == 1
+def size_after(*measured: tuple[int, float], engine: str = "fast") -> int:
+    """How many runs a unit has, after some numbers of runs took some seconds."""
+    size = UnitSize(engine)
+    for runs, seconds in measured:
+        size.learn(runs, seconds)
+    return size.runs
 
 
-@given(st.integers(0, 300), st.integers(1, 300), st.integers(1, 300))
-def test_units_hold_every_run_once_and_do_not_depend_on_how_many_there_are(
-    first: int, runs: int, more: int
+def test_a_unit_is_one_run_until_it_is_known_what_a_run_takes() -> None:
+    assert size_after() == 1
+    assert size_after((1, 70.0)) == 1
+    assert size_after((1, units.SECONDS / 3)) == 3
+    assert size_after((6, units.SECONDS)) == 6
+    assert size_after((1, 1e-4)) == size_after((1, 0.0)) == units.MOST
+
+
+def test_a_compiler_that_is_waited_for_counts_once() -> None:
+    assert size_after((1, 30.0), (1, units.SECONDS / 20), (1, units.SECONDS / 2)) == 20
+
+
+def test_a_card_takes_as_many_as_there_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = replace(engine_of("fast"), on_card=True)
+    monkeypatch.setattr(units, "engine_of", lambda _: card)
+    assert size_after() == units.MOST
+
+
+@given(st.lists(st.integers(0, 300), unique=True).map(sorted), st.lists(st.floats(0.0, 9.0)))
+def test_units_hold_every_run_once_in_rows_of_the_size_of_the_time(
+    runs: list[int], seconds: list[float]
 ) -> None:
-    def made(count: int) -> list[WorkUnit]:
-        return list(
-            cut("fast", task(methods=[resolve("pao-fed-u1")] * 9), range(first, first + count), {})
-        )
-
-    found, longer = made(runs), made(runs + more)
-    assert [run for unit in found for run in unit.runs] == list(range(first, first + runs))
-    assert found[:-1] == longer[: len(found) - 1]
-    assert len({unit.key for unit in longer}) == len(longer)
-
-
-@given(st.integers(0, 300), st.integers(1, 300))
-def test_units_begin_at_multiples_of_their_size_wherever_the_work_begins(
-    first: int, runs: int
-) -> None:
-    """So runs that somebody else began elsewhere are cut into the same units."""
-    asked = task(methods=[resolve("pao-fed-u1")] * 9)
-    size = runs_per_unit("fast", asked)
-    _, *later = cut("fast", asked, range(first, first + runs), {})
-    assert all(unit.runs.start % size == 0 for unit in later)
+    size, found, left = UnitSize("fast"), list[int](), iter(seconds)
+    for unit in cut(runs, size):
+        assert 1 <= len(unit) <= size.runs
+        found += unit
+        size.learn(len(unit), next(left, 9.0))
+    assert found == runs
 
 
 def test_whatever_is_asked_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
