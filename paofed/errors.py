@@ -10,6 +10,7 @@
     │   └── MissingExtraError  something that needs a package outside the base install
     ├── ExecutorError       an executor fails again and again at what it is given
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
+    PaofedWarning           no error: work goes on, but slower or otherwise than people may expect
 
 Every text says what was got, what was expected and, where that is not obvious, what to do.
 """
@@ -60,6 +61,10 @@ class ExecutorError(PaofedError):
 
 class ContractError(PaofedError, AssertionError):
     """An algorithm breaks the contract that `check_algorithm` holds it to."""
+
+
+class PaofedWarning(UserWarning):
+    """Work goes on, but slower or otherwise than people may expect; commands say it on stderr."""
 
 
 def require_format(what: str, noted: object, newest: int) -> None:

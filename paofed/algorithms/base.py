@@ -125,6 +125,20 @@ class Algorithm:
         bounded = known is not None and known.bound is not None
         return {"clip": isinstance(self.server, Bounded), "bound": bounded}
 
+    def forgets(self, max_age: int) -> str | None:
+        """Say that messages may be older than the server remembers, or None.
+
+        `max_age` is for an algorithm without its own age limit.
+        """
+        limit = max_age if self.max_age is None else self.max_age
+        reach = self.server.reach if isinstance(self.server, ServerRule) else None
+        if reach is None or limit <= reach:
+            return None
+        return (
+            f"{self.name} remembers {reach} past models, and messages may be {limit} ticks old: "
+            f"older ones are measured against the wrong model; give memory={limit}"
+        )
+
     @property
     def waives(self) -> dict[str, tuple[str, ...]]:
         """The promises of the contract that each part waives: it does not keep them, on purpose."""
@@ -158,7 +172,8 @@ def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -
         )
     for field in fields(record) if isinstance(record, Learner | Channel | ServerRule) else ():
         value = getattr(record, field.name)
-        if field.name not in ("waives", "served") and value is not None and not callable(value):
+        number = field.name in ("waives", "served", "reach")
+        if not number and value is not None and not callable(value):
             raise AlgorithmError(
                 f"{name}: {field.name} of its {part} is {value!r}: expected a function"
             )

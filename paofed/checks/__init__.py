@@ -8,14 +8,14 @@ name in its record, and is held to all the others. A new engine joins the promis
 being listed in `paofed.simulate.engines.ENGINES`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.checks import channels, learners, methods, servers
-from paofed.checks.cases import CLIENTS, features_for
-from paofed.errors import AlgorithmError, ContractError, unknown
+from paofed.checks.cases import CLIENTS, FEWEST, large_for, usual_for
+from paofed.errors import AlgorithmError, ContractError, unknown, whole
 from paofed.simulate.engines.guarded import guarded
 
 # Takes a part and the features of a model, returns what is wrong.
@@ -28,49 +28,79 @@ PROMISES: Mapping[str, Mapping[str, Check]] = {
     "method": methods.PROMISES,
 }
 CHECKS = tuple(dict.fromkeys(name for promises in PROMISES.values() for name in promises))
-_PARTS = {"downlink": "channel", "uplink": "channel", "learner": "learner", "server": "server"}
+_KINDS = {
+    "downlink": "channel",
+    "uplink": "channel",
+    "learner": "learner",
+    "server": "server",
+    "method": "method",
+}
 
 
-def check_algorithm(method: str | Algorithm) -> None:
-    """Hold the algorithm `method`, a name or a record, to every promise that it does not waive."""
-    for name in CHECKS:
-        check_one(name, method)
+def check_algorithm(method: str | Algorithm, *, features: int | None = None) -> None:
+    """Hold the algorithm `method`, a name or a record, to every promise that it does not waive.
+
+    Models have as many `features` as asked for. Else they have 48, or more where a window needs
+    more, and channels are also tried on 1000, since indices need more bits there.
+
+    What each part promises first is that it can be used at all, and each part is tried before the
+    whole method. So a mistake is told as the promise that it breaks, not as another promise whose
+    check merely meets the mistake.
+    """
+    _check(method, features, CHECKS)
 
 
-def check_one(name: str, method: str | Algorithm) -> None:
-    """Hold an algorithm to one promise, by its name in CHECKS."""
+def check_one(name: str, method: str | Algorithm, *, features: int | None = None) -> None:
+    """Hold an algorithm to one promise, by its name in CHECKS; `features` as `check_algorithm`."""
     if name not in CHECKS:
         raise ContractError(unknown("promise", name, CHECKS))
+    _check(method, features, (name,))
+
+
+def _check(method: str | Algorithm, features: int | None, names: tuple[str, ...]) -> None:
     alg = resolve(method)
-    features = features_for(alg)
-    alg.require_fits(features)
+    given = None if features is None else whole("features", features, least=FEWEST)
+    alg.require_fits(usual_for(alg) if given is None else given)
     _require_known_waivers(alg)
+    for part, kind in _KINDS.items():
+        for name in PROMISES[kind]:
+            if name in names and name not in _waived(alg, part):
+                for size in (given,) if given is not None else _sizes(alg, kind):
+                    _hold(alg, part, name, size)
+
+
+def _sizes(alg: Algorithm, kind: str) -> tuple[int, ...]:
+    """Return the sizes of the models on which parts of a kind are tried."""
+    return (usual_for(alg), large_for(alg)) if kind == "channel" else (usual_for(alg),)
+
+
+def _hold(alg: Algorithm, part: str, name: str, features: int) -> None:
+    """Hold one part, or the whole method, to one promise."""
     fails = f"{alg.name} fails the check {name!r}: "
+    check = PROMISES[_KINDS[part]][name]
     try:
-        for words, check, part in _held(name, alg, features):
-            complaint = check(part, features)
-            if complaint:
-                raise ContractError(f"{fails}{words}{complaint}")
+        if part == "method":
+            words, complaint = "", check(alg, features)
+        else:
+            watched = getattr(guarded(alg, features, CLIENTS), part)
+            words, complaint = f"its {part} ", check(watched, features)
     # A rule raised an error of its own, which already names the algorithm.
     except AlgorithmError as error:
         raise ContractError(fails + str(error).removeprefix(f"{alg.name}: ")) from error
+    if complaint:
+        raise ContractError(f"{fails}{words}{complaint}")
 
 
-def _held(name: str, alg: Algorithm, features: int) -> Iterator[tuple[str, Check, Any]]:
-    """Yield the checks of the promise `name`, each with words for the part and the part itself."""
-    watched = guarded(alg, features, CLIENTS)
-    for part, kind in _PARTS.items():
-        check = PROMISES[kind].get(name)
-        if check is not None and name not in alg.waives[part]:
-            yield f"its {part} ", check, getattr(watched, part)
-    check = PROMISES["method"].get(name)
-    if check is not None and not any(name in waived for waived in alg.waives.values()):
-        yield "", check, alg
+def _waived(alg: Algorithm, part: str) -> tuple[str, ...]:
+    """Return the promises that a part waives; what any part waives, the whole method waives."""
+    if part != "method":
+        return alg.waives[part]
+    return tuple(name for waived in alg.waives.values() for name in waived)
 
 
 def _require_known_waivers(alg: Algorithm) -> None:
     for part, waived in alg.waives.items():
-        known = (*PROMISES[_PARTS[part]], *PROMISES["method"])
+        known = (*PROMISES[_KINDS[part]], *PROMISES["method"])
         for name in waived:
             if name not in known:
                 raise ContractError(

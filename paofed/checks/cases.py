@@ -14,13 +14,19 @@ from paofed.core.selection import Windows, window
 from paofed.world.trace import Trace
 
 CLIENTS, TICKS, AGES = 5, 40, 4
+FEWEST = 8  # features: parts and messages of four coordinates have two places
 KEYS = keys_of(2021)
 
 
-def features_for(alg: Algorithm) -> int:
+def usual_for(alg: Algorithm) -> int:
     """Return a model size with room for two windows, so that some coordinates are never held."""
     widths = [s.width or 0 for s in (alg.downlink, alg.uplink) if isinstance(s, Windows)]
     return max(48, *(2 * width for width in widths), 0)
+
+
+def large_for(alg: Algorithm) -> int:
+    """Return a model size whose coordinates need more than the 8 bits of a byte."""
+    return max(1000, usual_for(alg))
 
 
 def stamps(features: int) -> Iterator[Stamp]:

@@ -1,23 +1,30 @@
 """What a channel promises."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
-from paofed.checks.cases import CLIENTS, copied, leaves_alone, models, repeats, stamps
+from paofed.checks.cases import CLIENTS, copied, leaves_alone, models, repeats, same, stamps
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Part, Stamp, travelled
+from paofed.core.parts import Bytes, Part, Stamp, travelled
+from paofed.errors import AlgorithmError
+from paofed.simulate.engines.guarded import same_coordinates, same_values
 
 
-def _asked(channel: Any, features: int) -> Iterator[tuple[Part, FloatArray, Any, Stamp]]:
+def _asked(
+    channel: Any, features: int, seen: FloatArray | None = None
+) -> Iterator[tuple[Part, FloatArray, Any, Stamp]]:
     """Yield what every client sends, tick after tick, with the model, memory and stamp.
 
-    The channel is given copies, so that the model and memory yielded are as they were before.
+    The models are those of `seen`, or the usual ones. The channel is given copies, so that the
+    model and memory yielded are as they were before.
     """
     memory = [channel.init(features) for _ in range(CLIENTS)]
     every = list(stamps(features))
-    for w, stamp in zip(models(features, len(every)), every, strict=True):
+    seen = models(features, len(every)) if seen is None else seen
+    for w, stamp in zip(seen, every, strict=False):
         before = memory[stamp.client]
         part, memory[stamp.client] = channel.send(w.copy(), copied(before), stamp)
         yield part, w, before, stamp
@@ -51,7 +58,7 @@ def _known_to_both(channel: Any, features: int) -> str | None:
     # In reverse, so that a memory of what was sent last cannot help.
     for part, payload, stamp in reversed(made):
         arrived = channel.decode(payload, stamp)
-        if not np.array_equal(np.sort(arrived.coordinates), np.sort(part.coordinates)):
+        if not same_coordinates(part, arrived):
             return (
                 f"sends {part.coordinates.tolist()}, but decode makes "
                 f"{arrived.coordinates.tolist()} of what encode made"
@@ -73,11 +80,69 @@ def _known_from_the_stamp(channel: Any, features: int) -> str | None:
 def _survive(channel: Any, features: int) -> str | None:
     for part, _, _, stamp in _sent(channel, features):
         arrived, _ = travelled(channel, copied(part), stamp)
-        there = dict(zip(arrived.coordinates.tolist(), arrived.values.tolist(), strict=True))
-        values = [there.get(c, np.nan) for c in part.coordinates.tolist()]
-        if not np.allclose(values, part.values, rtol=1e-6, atol=1e-30):
+        if not same_values(part, arrived):
             return "delivers other values than were sent, beyond the rounding of float32"
     return None
+
+
+def _enough(channel: Any, features: int) -> str | None:
+    """Let a process that never encoded anything decode bytes of models that nobody has seen.
+
+    Values that `encode` keeps for `decode` beside the bytes, in a dictionary or a closure, are not
+    there. The verdict does not depend on the random models: an honest `decode` makes the same of
+    the same bytes everywhere.
+    """
+    if channel.encode is None:
+        return None
+    try:
+        elsewhere = _Elsewhere(channel.decode)
+    except Exception as error:  # noqa: BLE001 (somebody's objects may raise anything)
+        return f"cannot be sent to another process ({error}), which shall decode its bytes"
+    with closing(elsewhere):
+        unseen = np.random.default_rng().normal(size=(_UNSEEN, features))
+        sent = [(part, stamp) for part, _, _, stamp in _asked(channel, features, unseen)]
+        made = [(channel.encode(part, at), at) for part, at in sent if part.coordinates.size]
+        here = [channel.decode(payload, stamp) for payload, stamp in made]
+        try:
+            complaint = "" if same(here, elsewhere.decoded(made)) else "it makes something else"
+        except AlgorithmError as error:
+            complaint = f"its {str(error).partition(': its ')[2]}"  # the method is named already
+    if not complaint:
+        return None
+    return (
+        f"hands values over beside its bytes: where another process decodes them, {complaint}; "
+        f"what arrives must follow from the bytes and the stamp alone"
+    )
+
+
+_UNSEEN = 10 * CLIENTS  # messages that another process decodes
+
+
+class _Elsewhere:
+    """A process that decodes, as a receiver does that has only the code in common with a sender.
+
+    It gets `decode` as it is when the process is started, before anything is encoded.
+    """
+
+    def __init__(self, decode: Any) -> None:
+        import cloudpickle
+
+        from paofed.simulate.engines.workers import Worker
+
+        def work(made: list[tuple[Bytes, Stamp]]) -> list[Part]:
+            return [decode(payload, stamp) for payload, stamp in made]
+
+        self._worker = Worker(cloudpickle.dumps(work))
+
+    def decoded(self, made: list[tuple[Bytes, Stamp]]) -> list[Part]:
+        """Decode bytes there."""
+        parts: list[Part] = self._worker.do(made=made)
+        return parts
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.kill()
+        self._worker.close()
 
 
 def _of_the_model(channel: Any, features: int) -> str | None:
@@ -140,6 +205,7 @@ PROMISES: Mapping[str, Any] = {
     "coordinates are coordinates": _coordinates,
     "never silent": _never_silent,
     "coordinates known to both": _known_to_both,
+    "bytes are enough": _enough,
     "values survive": _survive,
     "values of the model": _of_the_model,
     "arguments left alone": _left_alone,

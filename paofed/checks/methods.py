@@ -35,7 +35,11 @@ class _Counter:
         self.links: set[tuple[int, int]] = set()  # client and tick of every message
         self._channel = channel
         self.twin = Channel(
-            send=self.send, init=channel.init, encode=self.encode, decode=self._decode
+            send=self.send,
+            init=channel.init,
+            encode=self.encode,
+            decode=self._decode,
+            waives=channel.waives,
         )
 
     def send(self, w: FloatArray, memory: Any, stamp: Stamp) -> tuple[Part, Any]:

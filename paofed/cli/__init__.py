@@ -5,15 +5,16 @@ import re
 import signal
 import sys
 import textwrap
+import warnings
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from paofed import __version__
-from paofed.errors import PaofedError, nearest, needs_extra, unknown
+from paofed.errors import PaofedError, PaofedWarning, nearest, needs_extra, unknown
 
 # The module of a verb is imported when the verb is used, and imports inside its functions what its
 # work needs beside NumPy: a device needs none of the simulator's packages, and no help waits for
@@ -102,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb, *rest = words
     try:
         _end_in_good_order()
-        with needs_extra(f"paofed {verb}", _extras_of(words)):
+        with needs_extra(f"paofed {verb}", _extras_of(words)), _warnings_said():
             actions = actions_of(verb)
             if actions:
                 if not rest or rest[0] not in actions:
@@ -125,6 +126,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paofed {verb}: error: {error.strerror or error}", file=sys.stderr)
         return _BAD_INPUT
     return code
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """While inside, say our own warnings in one line each on stderr, and each once."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PaofedWarning):
+            print(message, file=sys.stderr)
+        else:
+            shown(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", PaofedWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _show_every_character() -> None:

@@ -113,10 +113,6 @@ def run(args: Namespace) -> int:
         result = _simulated(scenario, methods, cold_starts, args, crew)
     for race in races:
         result = race.kept_in(result)
-    about = result.provenance
-    for taken, algorithm in zip(about["engines"], about["algorithms"], strict=True):
-        if reason := about["refused"].get(algorithm["name"]):
-            say(f"the {taken} engine takes {algorithm['name']}: {reason}")
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args, args.out)

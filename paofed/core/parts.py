@@ -23,6 +23,7 @@ from paofed.core.metrics import BYTES_PER_COORDINATE
 
 Bytes = NDArray[np.uint8]  # what travels
 State = Any  # a NamedTuple of arrays of the rule's own choice
+LARGEST = 1e38  # numbers below this one have a float32
 SERVER = -1  # the client of a stamp that belongs to the server
 
 
@@ -179,7 +180,9 @@ class ServerRule:
     `apply` gets the messages sorted by age, then by client; none is older than the method's
     `max_age`. `served` says that the server of a live fleet may use these functions: `apply` is not
     called in a tick without messages, so the state must not change in such ticks, and `init` is
-    given 0 clients, since devices join at any time.
+    given 0 clients, since devices join at any time. `reach` is for rules that remember past models:
+    the largest age of a message that `apply` takes as it should; None for any age. Whoever runs the
+    rule is warned if messages may be older.
     """
 
     apply: Callable[[State, Sequence[Message], Stamp], State]
@@ -187,6 +190,7 @@ class ServerRule:
     model: Callable[[State], FloatArray] = weights
     waives: tuple[str, ...] = ()
     served: bool = False
+    reach: int | None = None
 
 
 def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:

@@ -68,8 +68,9 @@ def spent_by_run(results: Sequence[Result], word: str, tariff: Tariff | str) -> 
 
 
 def kept_by(method: Algorithm, features: int) -> int:
-    """Return how many numbers a device keeps."""
-    return sum(np.size(part) for part in method.learner.init(features))
+    """Return how many numbers a device keeps: what it learns with, and its memory of its uplink."""
+    kept = (*method.learner.init(features), *method.uplink.init(features))
+    return sum(np.size(part) for part in kept)
 
 
 def share_of(report: Report, begun: float, part: float, share: float) -> None:

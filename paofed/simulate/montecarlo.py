@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -17,7 +18,7 @@ from paofed.algorithms.spec import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
-from paofed.errors import AlgorithmError, InputError, unknown, whole
+from paofed.errors import AlgorithmError, InputError, PaofedWarning, unknown, whole
 from paofed.memory import require_memory
 from paofed.simulate.engines import ENGINES, LAST, USUAL, Precision, engine_of, preferred
 from paofed.simulate.engines.task import Task
@@ -73,7 +74,8 @@ def run(
 
     `engine` is "fast", "reference" or "gpu", or several as in "gpu,fast", of which the first that
     can runs an algorithm; what the fast engine refuses, the reference engine runs, and "gpu" alone
-    ends the work instead. `precision` is that of the models, "float32" or "float64".
+    ends the work instead. A PaofedWarning tells where another engine runs an algorithm, and where
+    a server forgets too soon. `precision` is that of the models, "float32" or "float64".
 
     Over a table, all models are judged on the samples to come, beside the usual `baselines` or
     those named ("none" for no baseline); with `cold_starts`, each device in turn joins late that
@@ -102,6 +104,8 @@ def run(
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
         for world in _with_clean(setting, clean=clean)
     ]
+    for remark in _remarks(setting, chosen, work[0]):
+        warnings.warn(remark, PaofedWarning, stacklevel=2)
     engines = work[0].engines
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
@@ -188,6 +192,15 @@ def _taken(setting: Setting, method: Algorithm, engines: Sequence[str]) -> tuple
             f"take what the card cannot"
         )
     return LAST, why
+
+
+def _remarks(setting: Setting, methods: Sequence[Algorithm], work: _Work) -> Iterator[str]:
+    """Yield what people should know before they wait: slow engines, servers that forget."""
+    for method, engine in zip(methods, work.engines, strict=True):
+        if reason := work.refused.get(method.name):
+            yield f"the {engine} engine takes {method.name}: {reason}"
+        if forgets := method.forgets(setting.max_age):
+            yield forgets
 
 
 def _cost(tasks: Iterable[tuple[str, Task]]) -> float:

@@ -1,16 +1,19 @@
 """Every promise of a channel can be broken alone; uplinks and downlinks are tried in turn."""
 
 from collections.abc import Callable
+from hashlib import blake2b
 from itertools import count, cycle
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from paofed.checks import channels
+from paofed.checks import channels, check_algorithm, check_one
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Part, Stamp, draws, float_bytes, silence
 from paofed.core.selection import Windows
+from paofed.errors import ContractError, InputError
 from tests.checks.breaking import assert_breaks_only, broken_promises, with_part
 from tests.effort import some
 
@@ -127,10 +130,27 @@ def noisy_values() -> Channel:
     return Channel(send=FOUR.send, encode=floats, decode=decode)
 
 
+BESIDE: dict[tuple[int, int], Part] = {}  # what a forger's `encode` hands to its `decode`
+
+
+def forged(part: Part, stamp: Stamp) -> Bytes:
+    """One byte, whatever is sent."""
+    BESIDE[stamp.client, stamp.tick] = part
+    return np.zeros(1, dtype=np.uint8)
+
+
+def from_beside(_: Bytes, stamp: Stamp) -> Part:
+    return BESIDE[stamp.client, stamp.tick]
+
+
 ALONE = "arguments left alone"
 UNKNOWN = (
     "sends coordinates that depend on the model or on its memory: the receiver cannot know them, "
     "so give `encode` and `decode` that let them travel"
+)
+ELSEWHERE = (
+    "hands values over beside its bytes: where another process decodes them, its downlink's decode "
+    "raised KeyError: (0, 0); what arrives must follow from the bytes and the stamp alone"
 )
 BROKEN: list[tuple[str, Channel, str]] = [
     ("never silent", Channel(send=every_other_tick), "sends nothing for client 0 at tick 0"),
@@ -172,6 +192,11 @@ BROKEN: list[tuple[str, Channel, str]] = [
         "encodes other bytes when asked again: draw random numbers with draws",
     ),
     ("repeats itself", noisy_values(), "decodes the same bytes otherwise when asked again"),
+    (
+        "bytes are enough",
+        Channel(send=FOUR.send, encode=forged, decode=from_beside),
+        ELSEWHERE,
+    ),
 ]
 
 
@@ -227,13 +252,19 @@ def when_changed(w: FloatArray, memory: Memory, stamp: Stamp) -> tuple[Part, Mem
     return Part(at(stamp), w[at(stamp)]), Memory(w.copy())
 
 
-def with_indices(part: Part, stamp: Stamp) -> Bytes:
-    return np.concatenate([part.coordinates.astype(np.uint8), floats(part, stamp)])
+def indexed(width: int) -> Channel:
+    """The largest values, with their coordinates as numbers of `width` bytes."""
 
+    def encode(part: Part, stamp: Stamp) -> Bytes:
+        indices = part.coordinates.astype(f"<u{width}").view(np.uint8)
+        return np.concatenate([indices, floats(part, stamp)])
 
-def from_indices(payload: Bytes, _: Stamp) -> Part:
-    count = payload.size // 5
-    return Part(payload[:count].astype(np.int64), payload[count:].view("<f4").astype(float))
+    def decode(payload: Bytes, _: Stamp) -> Part:
+        end = payload.size // (width + 4) * width
+        indices = payload[:end].view(f"<u{width}").astype(np.int64)
+        return Part(indices, payload[end:].view("<f4").astype(float))
+
+    return Channel(send=largest, encode=encode, decode=decode)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +272,7 @@ def from_indices(payload: Bytes, _: Stamp) -> Part:
     some(
         [
             (Channel(send=masked), "uplink", set()),
-            (Channel(send=largest, encode=with_indices, decode=from_indices), "downlink", set()),
+            (indexed(2), "downlink", set()),
             (Channel(send=when_changed, init=begin), "uplink", {"never silent"}),
             (Channel(send=when_changed, init=begin), "downlink", {"never silent"}),
             (Channel(send=FOUR.send, encode=floats, decode=from_floats), "uplink", set()),
@@ -254,3 +285,59 @@ def test_good_channels_keep_what_they_do_not_waive(
 ) -> None:
     assert set(broken_promises(with_part(direction, channel))) == waived
     assert not broken_promises(with_part(direction, channel, *waived))
+
+
+KNOWN = "coordinates known to both"
+
+
+@pytest.mark.parametrize("features", [None, 400])
+def test_coordinates_that_have_no_room_in_a_byte(features: int | None) -> None:
+    """A large model is tried without being asked for, and so is any size that is asked for."""
+    small, large = (with_part("uplink", indexed(width)) for width in (1, 2))
+    words = r"its uplink sends \[.*\], but decode makes \[.*\] of what encode made"
+    with pytest.raises(ContractError, match=words):
+        check_one(KNOWN, small, features=features)
+    check_one(KNOWN, small, features=256)
+    check_one(KNOWN, large, features=features)
+
+
+@pytest.mark.parametrize("features", [7, 48.0, "48", True])
+def test_a_size_that_is_none(features: Any) -> None:
+    with pytest.raises(InputError, match=r"features is .*: expected a whole number from 8 on"):
+        check_one(KNOWN, "pao-fed-u1", features=features)
+
+
+def test_the_smallest_size_is_enough_for_every_check() -> None:
+    check_algorithm("pao-fed-u1", features=8)
+
+
+def hashed() -> Channel:
+    """A forger in a closure, whose eight bytes find the values, whatever the order is."""
+    held: dict[bytes, Part] = {}
+
+    def encode(part: Part, _: Stamp) -> Bytes:
+        key = np.frombuffer(blake2b(part.values.tobytes(), digest_size=8).digest(), dtype=np.uint8)
+        held[key.tobytes()] = part
+        return key
+
+    return Channel(send=FOUR.send, encode=encode, decode=lambda key, _: held[key.tobytes()])
+
+
+def test_bytes_that_only_find_the_values_are_not_enough() -> None:
+    """What the closure held when the other process was started is there, and helps nothing."""
+    mine = with_part("uplink", hashed())
+    for _ in range(2):
+        with pytest.raises(ContractError, match="decodes them, its uplink's decode raised KeyErro"):
+            check_one("bytes are enough", mine)
+
+
+def test_a_decoder_that_cannot_be_sent_to_another_process() -> None:
+    lock = Lock()
+
+    def decode(payload: Bytes, stamp: Stamp) -> Part:
+        with lock:
+            return from_floats(payload, stamp)
+
+    mine = with_part("uplink", Channel(send=FOUR.send, encode=floats, decode=decode))
+    with pytest.raises(ContractError, match=r"its uplink cannot be sent to another process \("):
+        check_one("bytes are enough", mine)

@@ -161,6 +161,13 @@ def test_weights_that_no_run_meets_are_looked_at_too(
         check_one("weights are weights", mine)
 
 
+def test_a_weight_that_is_none_is_told_as_the_promise_that_it_breaks() -> None:
+    """Other checks meet such a weight, too: none of them is named."""
+    words = "mine fails the check 'weights are weights': its server's staleness of age 0 returned"
+    with pytest.raises(ContractError, match=words):
+        check_algorithm(with_part("server", Newest(lambda _: 1.5)))
+
+
 class Buffer(NamedTuple):
     """A model, and the sum and the number of messages that wait."""
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
+from paofed.algorithms.spec import from_text
 from paofed.core.learners import NAMES
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
+from paofed.racing.meeting import kept_by
 from paofed.racing.race import RaceInterrupted, race, seed_of
 from paofed.racing.record import Fresh, Race, lms_step
 from paofed.simulate.montecarlo import run
@@ -227,3 +229,17 @@ def test_with_too_little_to_choose_by_the_usual_is_taken_and_it_is_said(tmp_path
     assert not found.tried
     assert "nothing could be chosen: the earlier half of the calibration period" in str(found)
     assert json.loads(json.dumps(found.as_json(), allow_nan=False))["at_most"] is None
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
+        ("pao-fed-u1", 40),
+        ("fed-prox", 40 + 40),  # and what it heard last
+        ("top-k", 40 + 40),  # and what the server has heard
+        ("ternary", 40 + 40),
+        ("triggered", 40 + 40 + 1),  # and how many contacts were silent
+    ],
+)
+def test_what_a_device_keeps_is_its_learner_s_state_and_its_uplink_s(word: str, kept: int) -> None:
+    assert kept_by(from_text(word), 40) == kept

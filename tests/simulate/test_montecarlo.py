@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.core.parts import Learner, Weights
-from paofed.core.rules import Newest
-from paofed.errors import AlgorithmError, InputError
+from paofed.core.rules import LMS, Newest
+from paofed.errors import AlgorithmError, InputError, PaofedWarning
 from paofed.simulate.engines import reference_engine
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import run
@@ -367,3 +369,34 @@ def test_progress_over_a_table_rises_to_the_whole(
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
     assert heard[-2] < heard[-1]  # nothing is still to be done where all is said to be
+
+
+@pytest.mark.parametrize("word", ["ace", "aced", "aso-fed", "ca2fl", "fed-buff"])
+def test_a_server_that_forgets_too_soon_is_told(word: str) -> None:
+    """Ages of the scenario count, or the algorithm's own; enough memory is told by silence."""
+    late = scenario().model_copy(update={"max_age": 60})
+    words = f"^{word} remembers 10 past models, and messages may be 60 ticks old: .*; give memory="
+    with pytest.warns(PaofedWarning, match=words):
+        run(late, word, engine="reference", workers=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for enough in (f"{word}:memory=60", f"{word}:max_age=10"):
+            assert from_text(enough).forgets(late.max_age) is None
+        run(late, f"{word}:memory=60", engine="reference", workers=1)
+
+
+def test_an_algorithm_that_another_engine_takes_is_told_before_the_work() -> None:
+    class Step:
+        """An object, which no compiler takes."""
+
+        def __call__(self, *sample: Any) -> Any:
+            return LMS.learn(*sample)
+
+    mine = replace(algorithm("pao-fed-u1", shared=2), name="mine", learner=Learner(learn=Step()))
+    with pytest.warns(
+        PaofedWarning, match="^the reference engine takes mine: it cannot be"
+    ) as told:
+        result = run(scenario(), mine, workers=1)
+    (reason,) = result.provenance["refused"].values()
+    assert [str(one.message) for one in told] == [f"the reference engine takes mine: {reason}"]
+    assert told[0].filename == __file__

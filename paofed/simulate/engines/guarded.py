@@ -9,7 +9,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.bounded import Bounded
 from paofed.core.learners import chosen
-from paofed.core.parts import Channel, Learner, Part, ServerRule
+from paofed.core.parts import LARGEST, Channel, Learner, Part, ServerRule
 from paofed.core.rules import Newest
 from paofed.core.staleness import Geometric, is_weight
 from paofed.errors import AlgorithmError, in_one_line
@@ -156,6 +156,39 @@ def _wrong_part(part: Any, features: int) -> str | None:
     if (counts > 1).any():
         return f"returned coordinate {found[counts > 1][0]} twice: expected distinct ones"
     return None
+
+
+def not_as_sent(channel: Channel, sent: Part, arrived: Part) -> str | None:
+    """Say what `decode` lost of a part, unless the channel waives the promise not to lose it."""
+    if "coordinates known to both" not in channel.waives and not same_coordinates(sent, arrived):
+        return (
+            f"decode returned coordinates {_few(arrived)}, but those that were sent are "
+            f"{_few(sent)}: expected the same ones (check_algorithm takes the size of a model)"
+        )
+    if "values survive" not in channel.waives and not same_values(sent, arrived):
+        return (
+            "decode returned other values than were sent, beyond the rounding of float32: expected "
+            "the same ones, or a channel that waives 'values survive'"
+        )
+    return None
+
+
+def same_coordinates(sent: Part, arrived: Part) -> bool:
+    """Whether the coordinates that arrived are those that were sent, in any order."""
+    return np.array_equal(np.sort(arrived.coordinates), np.sort(sent.coordinates))
+
+
+def same_values(sent: Part, arrived: Part) -> bool:
+    """Whether every value arrived, rounded to float32 at most; what has no float32 may be lost."""
+    there = dict(zip(arrived.coordinates.tolist(), arrived.values.tolist(), strict=True))
+    values = np.array([there.get(c, np.nan) for c in sent.coordinates.tolist()])
+    near = np.abs(values - sent.values) <= 1e-6 * np.abs(sent.values) + 1e-30
+    return bool((near | ~(np.abs(sent.values) < LARGEST)).all())
+
+
+def _few(part: Part) -> str:
+    """Write the first coordinates of a part."""
+    return np.array2string(part.coordinates, threshold=8, edgeitems=4, separator=", ")
 
 
 def _wrong_arrival(part: Any, features: int) -> str | None:

@@ -20,8 +20,8 @@ from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
 from paofed.core.traffic import Traffic
-from paofed.errors import InputError, TraceError
-from paofed.simulate.engines.guarded import guarded
+from paofed.errors import AlgorithmError, InputError, TraceError
+from paofed.simulate.engines.guarded import guarded, not_as_sent
 from paofed.simulate.results.result import Outcome
 from paofed.world.trace import SparseTrace, Trace
 
@@ -159,8 +159,8 @@ class _Federation:
         method.require_fits(features)
         self._mu, self._limit = method.settled(step_size=step_size, max_age=max_age)
         self.method = guarded(method, features, clients)
-        self._down = _Direction(self.method.downlink, clients, features, keys.down, wire)
-        self._up = _Direction(self.method.uplink, clients, features, keys.up, wire)
+        self._down = _Direction(self.method, "downlink", clients, features, keys.down, wire)
+        self._up = _Direction(self.method, "uplink", clients, features, keys.up, wire)
         self._key, self._features = keys.server, features
         name, learner = method.name, self.method.learner
         self._server = server_from(name, self.method.server, clients, trace.start)
@@ -272,9 +272,17 @@ class _Direction:
     """All links of one direction: what is sent over them, and what the senders remember."""
 
     def __init__(
-        self, channel: Any, clients: int, features: int, key: Key, wire: DTypeLike
+        self,
+        method: Algorithm,
+        direction: str,
+        clients: int,
+        features: int,
+        key: Key,
+        wire: DTypeLike,
     ) -> None:
         self._count = _Count()
+        channel: Any = getattr(method, direction)
+        self._where = f"{method.name}: its {direction}'s"
         self._channel, self._features, self._key, self._wire = channel, features, key, wire
         self._memory = [channel.init(features) for _ in range(clients)]
 
@@ -288,7 +296,9 @@ class _Direction:
         arrived, payload = travelled(self._channel, part, stamp)
         self._add(client, part.coordinates.size, payload)
         if self._channel.encode is None:
-            arrived = Part(arrived.coordinates, _travel(arrived.values, self._wire))
+            return Part(arrived.coordinates, _travel(arrived.values, self._wire))
+        if (wrong := not_as_sent(self._channel, part, arrived)) is not None:
+            raise AlgorithmError(f"{self._where} {wrong}")
         return arrived
 
     def sent_whole(self, w: FloatArray, client: int) -> Part:

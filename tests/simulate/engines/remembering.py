@@ -115,7 +115,13 @@ def empty(features: int, _: int) -> Buffer:
 
 OWN = Algorithm(
     name="own",
-    downlink=Channel(send=send_news, init=told_nothing, encode=as_halves, decode=from_halves),
+    downlink=Channel(
+        send=send_news,
+        init=told_nothing,
+        encode=as_halves,
+        decode=from_halves,
+        waives=("values survive",),
+    ),
     uplink=Channel(send=send_largest, init=told_nothing, encode=with_indices, decode=from_indices),
     server=ServerRule(apply=buffered, init=empty),
     learner=Learner(learn=decaying),

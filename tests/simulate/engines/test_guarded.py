@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import njit
 
 from paofed import replay
 from paofed.algorithms import Algorithm, algorithm
@@ -26,7 +27,9 @@ from paofed.core.rules import LMS, Newest, lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
-from paofed.simulate.engines.guarded import guarded
+from paofed.simulate.engines.fast.own import kernels
+from paofed.simulate.engines.guarded import guarded, same_values
+from tests.effort import effort
 from tests.natures import small_trace
 
 FEATURES = 7
@@ -128,6 +131,14 @@ CHANNELS: list[tuple[Channel, str]] = [
     (
         coded(decode=returning(Part(np.array([6, 6]), np.zeros(2)))),
         "decode returned coordinate 6 twice: expected distinct ones",
+    ),
+    (
+        coded(decode=returning(Part(np.array([1, 6]), np.zeros(2)))),
+        "decode returned coordinates [1, 6], but those that were sent are [0, 1]: expected the",
+    ),
+    (
+        coded(decode=returning(Part(np.array([1, 0]), np.array([0.0, 1e-29])))),
+        "decode returned other values than were sent, beyond the rounding of float32: expected",
     ),
     (coded(decode=lambda *_: NO_CODE["key"]), "decode raised KeyError: 'key'"),
     (Channel(send=returning(7), init=returning([1])), "init returned list: expected a NamedTuple"),
@@ -287,6 +298,27 @@ def test_a_good_method_is_the_same_under_guard_bit_for_bit() -> None:
         assert found.server_model.tobytes() == expected.server_model.tobytes()
         assert found.mse.tobytes() == expected.mse.tobytes()
         assert found.sent_up == expected.sent_up
+
+
+@pytest.mark.parametrize("waived", ["coordinates known to both", "values survive"])
+def test_what_a_channel_waives_is_not_asked_of_its_runs(waived: str) -> None:
+    lost = Part(np.array([0, 6] if "coordinates" in waived else [1, 0]), np.array([0.0, 0.5]))
+    channel = replace(coded(decode=returning(lost)), waives=("values survive", waived))
+    replay(small_trace(1, features=FEATURES), replace(U1, name="mine", uplink=channel))
+
+
+@njit
+def compiled_same_values(sent: Any, arrived: Any) -> Any:
+    return kernels.same_values(sent, arrived)
+
+
+def test_what_has_no_float32_may_be_lost() -> None:
+    """So a method that diverges says so with its errors, in every engine."""
+    huge = np.array([np.nan, -np.inf, 1e39, 1.0])
+    here, there = np.arange(4), Part(np.array([3, 2, 1, 0]), np.array([1.0, np.inf, 0.0, 2.0]))
+    for same in (same_values, compiled_same_values)[: effort(everyday=1, thorough=2)]:
+        assert same(Part(here, huge), there)
+        assert not same(Part(here, np.append(huge[:3], 1.1)), there)
 
 
 def test_the_paper_s_rows_are_left_as_they_are() -> None:

@@ -83,16 +83,20 @@ def decode(shared: int, ahead: int, bits: int, payload: Bytes, stamp: Stamp) -> 
     return Part(uncoordinated(shared, ahead, stamp), scale * found / levels)
 
 
-def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
-    """Return a channel of uncoordinated windows with `bits` bits a value; 32 for plain values."""
-    plain = Windows(shared, coordinated=False, ahead=ahead)
+def bits_of_value(bits: int) -> int:
+    """Take a number of bits that a value can have."""
     if type(bits) is not int or not (_FEWEST <= bits <= _MOST or bits == PLAIN):
         raise AlgorithmError(
             f"bits is {bits!r}: expected a whole number from {_FEWEST} to {_MOST}, or {PLAIN} for "
             f"plain values"
         )
-    if bits == PLAIN:
-        return plain
+    return bits
+
+
+def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
+    """Return a channel of uncoordinated windows with `bits` bits a value; 32 for plain values."""
+    if bits_of_value(bits) == PLAIN:
+        return Windows(shared, coordinated=False, ahead=ahead)
     return Channel(
         send=partial(send, shared, ahead),
         encode=partial(encode, bits),

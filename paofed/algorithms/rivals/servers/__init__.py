@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.rivals.servers.ace import ace
+from paofed.algorithms.rivals.servers.aced import aced
 from paofed.algorithms.rivals.servers.aso_fed import aso_fed
 from paofed.algorithms.rivals.servers.ca2fl import ca2fl
 from paofed.algorithms.rivals.servers.cached_mean import cached_mean
@@ -17,6 +18,7 @@ SERVERS: Mapping[str, Callable[..., Algorithm]] = {
     "fed-buff": fed_buff,
     "cached-mean": cached_mean,
     "ace": ace,
+    "aced": aced,
     "ca2fl": ca2fl,
     "temporally-weighted": temporally_weighted,
     "aso-fed": aso_fed,

@@ -67,5 +67,6 @@ def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> 
         apply=partial(engaged, positive("rate", rate)),
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "order independence"),
+        reach=memory,
     )
     return replace(row_of(shared), name="ace", server=server)

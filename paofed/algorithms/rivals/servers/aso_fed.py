@@ -139,5 +139,6 @@ def aso_fed(
         apply=shared_out,
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull"),
+        reach=memory,
     )
     return replace(row_of(shared), name="aso-fed", server=server, learner=learner)

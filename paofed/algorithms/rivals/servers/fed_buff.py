@@ -75,5 +75,6 @@ def fed_buff(
         apply=partial(buffered, count("buffer", buffer), positive("rate", rate)),
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
+        reach=memory,
     )
     return replace(row_of(shared), name="fed-buff", server=server)

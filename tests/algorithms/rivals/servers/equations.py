@@ -1,4 +1,4 @@
-"""The published equations, transcribed plainly; nothing here is shared with the rules.
+"""The published equations, transcribed plainly; only chance is shared with the rules.
 
 Each takes a history and returns the server's models after every tick. A message holds `at`, some
 coordinates, and `v`, their values; `t` is the tick and `age` is t less the tick of sending.
@@ -9,18 +9,34 @@ from typing import Any
 
 import numpy as np
 
+from paofed.core.parts import Stamp, draws, keys_of
 from tests.algorithms.rivals.servers.histories import CLIENTS, FEATURES, Arrivals
 
 Models = list[Any]
 
 
-def fed_async(history: list[Arrivals], alpha: float, decay: float) -> Models:
-    """Mix: w <- (1 - a) w + a w_k, a = alpha s(age), s(age) = (1 + age)^-decay."""
+def fed_async(
+    history: list[Arrivals],
+    alpha: float,
+    decay: float = 0.5,
+    hinge: int | None = None,
+    slope: float = 10.0,
+) -> Models:
+    """Mix: w <- (1 - a) w + a w_k, a = alpha s(age), where s(age) = (1 + age)^-decay.
+
+    With a hinge, s(age) = 1 if age <= hinge, else 1 / (slope (age - hinge) + 1).
+    """
     w, models = np.zeros(FEATURES), []
     for t, messages in history:
         for _, sent, at, v in messages:
-            a = alpha * (1 + t - sent) ** (-decay)
-            w[at] = (1 - a) * w[at] + a * v
+            age = t - sent
+            if hinge is None:
+                s = (1 + age) ** (-decay)
+            elif age <= hinge:
+                s = 1.0
+            else:
+                s = 1 / (slope * (age - hinge) + 1)
+            w[at] = (1 - alpha * s) * w[at] + alpha * s * v
         models.append(w.copy())
     return models
 
@@ -71,24 +87,62 @@ def ace(history: list[Arrivals], rate: float) -> Models:
     return models
 
 
-def ca2fl(history: list[Arrivals], buffer: int, rate: float) -> Models:
-    """Move by rate (h + 1 / |S| sum over S of (delta_i - h_i)); then h_i <- delta_i for S."""
-    w, models, begun, messages_of_s = np.zeros(FEATURES), [], {}, 0
-    h, when = np.zeros((CLIENTS, FEATURES)), np.full((CLIENTS, FEATURES), -1)
-    deltas, spoken = h.copy(), np.zeros(FEATURES, dtype=bool)
+def aced(history: list[Arrivals], rate: float, recent: int) -> Models:
+    """u_k <- the new step of client k, then w <- w + rate / |A| sum over A of u_i, if A has any.
+
+    A are the clients with t - t_i <= recent, where t_i is the tick from which u_i started.
+    """
+    w, models, begun = np.zeros(FEATURES), [], {}
+    u: dict[tuple[int, int], tuple[int, float]] = {}
     for t, messages in history:
         begun[t] = w.copy()
         for k, sent, at, v in messages:
-            fresh = when[k, at] < sent
-            deltas[k, at[fresh]] = (v - begun[sent][at])[fresh]
+            for c, value in zip(at, v, strict=True):
+                if sent > u.get((k, c), (-1, 0.0))[0]:
+                    u[k, c] = sent, value - begun[sent][c]
+                active = [
+                    step for (_, d), (start, step) in u.items() if d == c and t - start <= recent
+                ]
+                if active:
+                    w[c] += rate * np.mean(active)
+        models.append(w.copy())
+    return models
+
+
+def ca2fl(history: list[Arrivals], buffer: int, rate: float, bits: int = 32) -> Models:
+    """Move by rate (h + 1 / |S| sum over S of (delta_i - h_i)); then h_i <- Q(delta_i) for S.
+
+    h is the mean of all h_i before S. Q leaves 32 bits as they are. If a client is in S again,
+    its h_i is what the server keeps of it by then.
+    """
+    w, models, begun, messages_of_s = np.zeros(FEATURES), [], {}, 0
+    h_i, when = np.zeros((CLIENTS, FEATURES)), np.full((CLIENTS, FEATURES), -1)
+    h, calibration, spoken = np.zeros(FEATURES), np.zeros(FEATURES), np.zeros(FEATURES, dtype=bool)
+    for t, messages in history:
+        begun[t] = w.copy()
+        for k, sent, at, v in messages:
+            fresh, delta = when[k, at] < sent, v - begun[sent][at]
+            calibration[at[fresh]] += (delta - h_i[k, at])[fresh]
+            h_i[k, at[fresh]] = quantised(delta, bits, k, sent)[fresh]
             when[k, at[fresh]] = sent
             spoken[at], messages_of_s = True, messages_of_s + 1
             if messages_of_s == buffer:
-                v_t = h.mean(axis=0) + (deltas - h).sum(axis=0) / buffer
-                w = np.where(spoken, w + rate * v_t, w)
-                h, spoken, messages_of_s = deltas.copy(), np.zeros(FEATURES, dtype=bool), 0
+                w = np.where(spoken, w + rate * (h + calibration / buffer), w)
+                h, calibration = h_i.mean(axis=0), np.zeros(FEATURES)
+                spoken, messages_of_s = np.zeros(FEATURES, dtype=bool), 0
         models.append(w.copy())
     return models
+
+
+def quantised(v: Any, bits: int, client: int, sent: int) -> Any:
+    """QSGD: scale sign(v_i) xi_i, xi_i = l/s or (l+1)/s by chance; the scale is max |v_i|."""
+    if bits == 32:
+        return v
+    s, scale = 2 ** (bits - 1) - 1, float(np.float32(np.abs(v).max() * (1 + 2.0**-23)))
+    chance = draws(Stamp(client, sent, FEATURES, keys_of(1).server), v.size)
+    whole = np.floor(s * np.abs(v) / scale)
+    up = chance >= 1 - (s * np.abs(v) / scale - whole)
+    return scale * np.sign(v) * (whole + up) / s
 
 
 def temporally_weighted(history: list[Arrivals], base: float) -> Models:

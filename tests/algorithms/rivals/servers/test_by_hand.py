@@ -30,6 +30,13 @@ def test_fed_async() -> None:
     assert models == [[2.0, 4.0], [2.0, 4.0], [2.0, 4.0], [3.0, 3.0]]
 
 
+def test_the_hinge_of_fed_async() -> None:
+    """Up to age 2 a message counts in full: half of (4, 8). At age 3 it weighs 0.5 / (1 + 1)."""
+    server = SERVERS["fed-async"](alpha=0.5, hinge=2, slope=1).server
+    late = [said(0, 0, 4.0, 8.0)], [said(1, 0, 6.0, 0.0)]
+    assert after(server, 2, [], [], *late) == [[0.0, 0.0]] * 2 + [[2.0, 4.0], [3.0, 3.0]]
+
+
 def test_fed_buff() -> None:
     """Steps (4, 8) and (2, 0): the mean is (3, 4). Then, three ticks late, (5, 6) from (0, 0).
 
@@ -74,6 +81,34 @@ def test_ace() -> None:
         server, 2, [said(0, 0, 4.0, 8.0)], [said(1, 1, 4.0, 4.0)], [said(0, 2, 5.0, 8.0)]
     )
     assert models == [[2.0, 4.0], [5.0, 8.0], [6.0, 8.0]]
+
+
+def test_aced() -> None:
+    """Three clients, steps count for two ticks. Client 0 alone steps by (4, 8), client 1 by (2, 0).
+
+    Their mean is (3, 4). At tick 3 the step of client 0 is too old: client 1 alone, which steps by
+    nothing from (7, 12), leaves the model. A message that is three ticks old counts for nothing,
+    and nobody else is recent at tick 6.
+    """
+    server = SERVERS["aced"](recent=2).server
+    early = [said(0, 0, 4.0, 8.0)], [said(1, 1, 6.0, 8.0)], list[Message]()
+    late = [said(1, 3, 7.0, 12.0)], list[Message](), list[Message](), [said(2, 3, 90.0, 90.0)]
+    models = after(server, 3, *early, *late)
+    assert models == [[4.0, 8.0]] + [[7.0, 12.0]] * 6
+
+
+def test_a_quantised_cache() -> None:
+    """Two bits: -s, 0 or s. Client 0 steps by (4, 8) in full, and is kept as (0, 8) or (8, 8).
+
+    Its next step, (1, 0), is calibrated by what was kept, and h is half of that.
+    """
+    server = SERVERS["ca2fl"](buffer=1, bits=2).server
+    ticks = [said(0, 0, 4.0, 8.0)], [said(0, 1, 5.0, 8.0)]
+    first, second = after(server, 2, *map(list, ticks))
+    assert first == [4.0, 8.0]
+    by_chance = [4.0 + 1 + kept / 2 - kept for kept in (0.0, 8.0)]
+    assert min(abs(second[0] - model) for model in by_chance) < 1e-5  # the scale is a float32
+    assert second[1] == pytest.approx(8.0 + 8.0 / 2 - 8.0, abs=1e-5)
 
 
 def test_ca2fl() -> None:

@@ -17,18 +17,19 @@ from paofed.simulate.engines.reference import replay
 from tests.effort import long
 from tests.natures import small_trace
 
+OTHERS = ["fed-async:hinge=4", "ca2fl:bits=8"]  # rules that no row has without options
 BOTH = [f"{name}{options}" for name in SERVERS for options in ("", ":shared=4")]
 
 
 @long
-@pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize("method", [*BOTH, *OTHERS])
 def test_the_whole_contract_in_every_engine(method: str) -> None:
     """Compiled, too, which takes long."""
     assert engine_of("fast").refuses(from_text(method)) is None
     check_algorithm(method)
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", [*SERVERS, *OTHERS])
 def test_the_promises_of_their_servers(name: str) -> None:
     """Nothing is compiled for them; a server does not know which coordinates will travel."""
     for promise in PROMISES["server"]:
@@ -98,6 +99,12 @@ BAD = [
     ("fed-buff:rate=0", "rate is 0: expected a number above 0"),
     ("fed-buff:memory=0", "memory is 0: expected a whole number from 1 on"),
     ("ace:rate=inf", "rate is inf: expected a number from 0 on"),
+    ("fed-async:hinge=-1", "hinge is -1: expected a whole number from 0 on"),
+    ("fed-async:hinge=2.5", "hinge is 2.5: expected a whole number from 0 on"),
+    ("fed-async:hinge=4,slope=-1", "slope is -1: expected a number from 0 on"),
+    ("aced:recent=-1", "recent is -1: expected a whole number from 0 on"),
+    ("aced:recent=0.5", "recent is 0.5: expected a whole number from 0 on"),
+    ("ca2fl:bits=1", "bits is 1: expected a whole number from 2 to 16, or 32 for plain values"),
     ("ca2fl:buffer=true", "buffer is True: expected a whole number from 1 on"),
     ("temporally-weighted:base=0.5", "base is 0.5: expected a number from 1 on"),
     ("aso-fed:dynamic=1", "dynamic is 1: expected yes or no"),

@@ -18,11 +18,16 @@ ENOUGH = {"memory": OLDEST}  # past models that tell the step of every message
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("fed-async", {"alpha": 0.6, "decay": 0.5}, {}),
     ("fed-async", {"alpha": 0.3, "decay": 0}, {}),
+    ("fed-async", {"alpha": 0.6, "hinge": 4, "slope": 10.0}, {}),
+    ("fed-async", {"alpha": 0.9, "hinge": 0, "slope": 0.5}, {}),
     ("fed-buff", {"buffer": 3, "rate": 0.5}, ENOUGH),
     ("fed-buff", {"buffer": 1, "rate": 1.0}, ENOUGH),
     ("cached-mean", {}, {}),
     ("ace", {"rate": 0.5}, ENOUGH),
+    ("aced", {"rate": 0.5, "recent": 12}, ENOUGH),
+    ("aced", {"rate": 0.5, "recent": 3}, ENOUGH),  # some messages are older when they arrive
     ("ca2fl", {"buffer": 3, "rate": 0.5}, ENOUGH),
+    ("ca2fl", {"buffer": 3, "rate": 0.5, "bits": 4}, ENOUGH),
     ("temporally-weighted", {"base": e / 2}, {}),
     ("temporally-weighted", {"base": 1}, {}),
     ("aso-fed", {}, ENOUGH),

@@ -120,7 +120,7 @@ def test_what_cannot_be_compiled_is_told_in_one_line(method: Algorithm) -> None:
 
 
 # What goes wrong depends on the features of the model, so that one kernel has every mistake.
-_TWICE, _RAISES, _SILENT, _SHORT = 7, 8, 9, 10
+_TWICE, _RAISES, _SILENT, _SHORT, _ELSEWHERE, _OTHER = 7, 8, 9, 10, 12, 13
 _AHEAD = Windows(2, coordinated=False, ahead=1)
 
 
@@ -146,7 +146,12 @@ def _of_floats(payload: Any, stamp: Any) -> Any:
 
 
 def _of_bytes(payload: Any, stamp: Any) -> Any:
-    return silence() if stamp.features == _SILENT else _of_floats(payload.view(np.float32), stamp)
+    part = _of_floats(payload.view(np.float32), stamp)
+    if stamp.features == _SILENT:
+        return silence()
+    if stamp.features == _ELSEWHERE:
+        return Part((part.coordinates + 1) % stamp.features, part.values)
+    return Part(part.coordinates, part.values + 1.0) if stamp.features == _OTHER else part
 
 
 def _model(state: Any) -> Any:
@@ -168,6 +173,8 @@ NO_BYTES = replace(U1, name="broken", uplink=Channel(send=_send, encode=_floats,
         (SEVERAL, _TWICE, "uplink's send returned coordinate 3 twice"),
         (SEVERAL, _RAISES, "uplink's send raised ValueError: too late"),
         (SEVERAL, _SILENT, "uplink's decode returned a silent part: expected what was sent"),
+        (SEVERAL, _ELSEWHERE, r"uplink's decode returned coordinates \[.*\], but those that were"),
+        (SEVERAL, _OTHER, "uplink's decode returned other values than were sent"),
         (SEVERAL, _SHORT, "learner's model returned"),
         pytest.param(NO_BYTES, 11, "uplink's encode returned", marks=long),  # another kernel
     ],

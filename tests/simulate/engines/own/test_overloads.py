@@ -1,12 +1,13 @@
 """What rules may call gives in machine code what it gives in Python."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from numba.core.errors import TypingError
 
 from paofed.core.parts import Part, Stamp, draws, keys_of, placed, silence
 from paofed.core.selection import Windows, window
@@ -86,3 +87,45 @@ def test_windows_that_a_rule_speaks_of(windows: Windows) -> None:
     for client, tick in np.ndindex(4, 5):
         stamp = _STAMP._replace(client=client, tick=tick, features=7)
         np.testing.assert_array_equal(at(stamp), windows.at(stamp))
+
+
+class Three(NamedTuple):
+    """A record of arrays of two kinds."""
+
+    w: Any
+    count: Any
+    more: Any
+
+
+@njit
+def _replaced(state: Any, w: Any, count: Any) -> Any:
+    return state._replace(count=count, w=w), state._replace(more=state.w), state._replace()
+
+
+@njit
+def _misnamed(state: Any) -> Any:
+    return state._replace(wrong=state.w)
+
+
+@njit
+def _unnamed(state: Any) -> Any:
+    return state._replace(state.w)
+
+
+def test_fields_replaced() -> None:
+    """In any order, and with fields of another type: a column of a matrix is one."""
+    state = Three(np.arange(3.0), np.arange(2), np.ones(3))
+    column, count = np.arange(6.0).reshape(3, 2)[:, 1], np.full(2, 7)
+    found = _replaced(state, column, count)
+    expected = _replaced.py_func(state, column, count)
+    assert [type(record) for record in found] == [Three] * 3
+    for here, there in zip(found, expected, strict=True):
+        for one, other in zip(here, there, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("rule", [_misnamed, _unnamed])
+def test_a_field_that_is_none_is_refused(rule: Any) -> None:
+    with pytest.raises(TypingError, match="_replace"):
+        rule(Three(np.arange(3.0), np.arange(2), np.ones(3)))

@@ -134,6 +134,9 @@ def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
     def memory(channel: Windows | Channel) -> int | None:
         return len(channel.init(features)) if isinstance(channel, Channel) else None
 
+    def coded(channel: Windows | Channel) -> tuple[str, ...] | None:
+        return None if channel.encode is None else channel.waives
+
     return Shape(
         learner=len(learner),
         lms=takes_paper_step(method),
@@ -143,9 +146,9 @@ def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
         server_w=_place_of_w(server) if _is_plain_model(method.server) else None,
         bounded=isinstance(method.server, Bounded),
         up=memory(method.uplink),
-        up_coded=method.uplink.encode is not None,
+        up_coded=coded(method.uplink),
         down=memory(method.downlink),
-        down_coded=method.downlink.encode is not None,
+        down_coded=coded(method.downlink),
         given=tuple((rule, len(numbers)) for rule, numbers in given.items()),
     )
 

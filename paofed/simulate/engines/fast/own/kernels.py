@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from paofed.core.parts import Message, Part
+from paofed.core.parts import LARGEST, Message, Part
 from paofed.core.selection import window
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -161,6 +161,38 @@ def valid(part: Any, tally: Any) -> Any:
         if tally.seen[coordinate] == tally.checks[0]:
             return False
         tally.seen[coordinate] = tally.checks[0]
+    return True
+
+
+@_inner
+def place_in(part: Any, coordinate: Any, likely: Any) -> Any:
+    """Return where a part has a coordinate, or -1; most parts have it at the place `likely`."""
+    if likely < part.coordinates.size and part.coordinates[likely] == coordinate:
+        return likely
+    for i in range(part.coordinates.size):
+        if part.coordinates[i] == coordinate:
+            return i
+    return -1
+
+
+@_inner
+def same_coordinates(sent: Any, arrived: Any) -> Any:
+    """Whether two valid parts have the same coordinates (guarded.same_coordinates)."""
+    for i in range(sent.coordinates.size):
+        if place_in(arrived, sent.coordinates[i], i) < 0:
+            return False
+    return sent.coordinates.size == arrived.coordinates.size
+
+
+@_inner
+def same_values(sent: Any, arrived: Any) -> Any:
+    """Whether every value arrived, rounded to float32 at most (guarded.same_values)."""
+    for i in range(sent.coordinates.size):
+        value, there = sent.values[i], place_in(arrived, sent.coordinates[i], i)
+        if abs(value) < LARGEST and (
+            there < 0 or not abs(arrived.values[there] - value) <= 1e-6 * abs(value) + 1e-30
+        ):
+            return False
     return True
 
 

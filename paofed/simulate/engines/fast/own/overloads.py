@@ -3,11 +3,19 @@
 A property test compares each function here with the function that it stands for.
 """
 
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core.imputils import lower_constant
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed, lower_builtin, lower_constant
+from numba.core.typing.templates import (
+    AttributeTemplate,
+    bound_function,
+    infer_getattr,
+    signature,
+)
 from numba.core.typing.typeof import typeof_impl
 from numba.extending import models, overload, overload_method, register_model
 
@@ -63,6 +71,40 @@ def _window(start: Any, width: Any, features: Any) -> Any:  # noqa: ARG001 (like
         return coordinates
 
     return window
+
+
+_REPLACE = "NamedTuple._replace"  # the name under which numba finds `_with_fields`
+
+
+@infer_getattr
+class _Replacing(AttributeTemplate):
+    """Lets numba type `state._replace(w=...)`, in which the fields of a NamedTuple are keywords."""
+
+    key = types.BaseNamedTuple
+
+    @bound_function(_REPLACE)
+    def resolve__replace(self, record: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call: every field of the record, given or left as it is."""
+        if args or set(kws) - set(record.fields):
+            return None  # numba then says that there is no such call
+        kinds = [kws.get(field, kind) for field, kind in zip(record.fields, record, strict=True)]
+        made = types.BaseTuple.from_types(kinds, record.instance_class)
+        given = [kws.get(field, types.Omitted(None)) for field in record.fields]
+        named = [Parameter(f, Parameter.POSITIONAL_OR_KEYWORD, default=None) for f in record.fields]
+        return signature(made, *given, recvr=record).replace(pysig=Signature(named))
+
+
+@lower_builtin(_REPLACE, types.BaseNamedTuple, types.VarArg(types.Any))
+def _with_fields(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """Build the record anew of the fields given and of those that it has."""
+    fields = [
+        kept if isinstance(kind, types.Omitted) else given
+        for kept, given, kind in zip(
+            cgutils.unpack_tuple(builder, args[0]), args[1:], sig.args[1:], strict=True
+        )
+    ]
+    made = context.make_tuple(builder, sig.return_type, fields)
+    return impl_ret_borrowed(context, builder, sig.return_type, made)
 
 
 class _WindowsType(types.Type):

@@ -18,7 +18,7 @@ from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
     arrived, asks, cut, depart, greetings, keep, lms, messages_of, newest, nothing, others,
-    unlike, updates, valid, whole, windowed
+    same_coordinates, same_values, unlike, updates, valid, whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -168,9 +168,9 @@ class Shape(NamedTuple):
     server_w: int | None
     bounded: bool  # whether the server is the paper's with bounded influence
     up: int | None
-    up_coded: bool
+    up_coded: tuple[str, ...] | None  # if bytes are coded: the promises that are waived
     down: int | None
-    down_coded: bool
+    down_coded: tuple[str, ...] | None
     given: tuple[tuple[str, int], ...]  # how many numbers are given to each rule
 
 
@@ -192,8 +192,8 @@ def source(shape: Shape) -> str:
         "server_model": model,
         "counts": ", ".join(Traffic._fields).upper(),
         "count": str(len(Traffic._fields)),
-        "pass_down": _passed(shape, "down", shape.down, coded=shape.down_coded),
-        "pass_up": _passed(shape, "up", shape.up, coded=shape.up_coded),
+        "pass_down": _passed(shape, "down", shape.down, shape.down_coded),
+        "pass_up": _passed(shape, "up", shape.up, shape.up_coded),
         "merge": _merge(shape, device),
         "apply": _apply(shape, server),
         "begun": f"({copies})" if taken_over else "kept",
@@ -231,7 +231,7 @@ def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
     return f"if {wrong}:\n{' ' * indent}    return 1"
 
 
-def _passed(shape: Shape, direction: str, count: int | None, *, coded: bool) -> str:
+def _passed(shape: Shape, direction: str, count: int | None, waived: tuple[str, ...] | None) -> str:
     """Write the code that sends a part of w over a link, counts it and sets `arriving`."""
     where = direction.upper()
     return f"""if w.size != tally.seen.size:
@@ -242,7 +242,7 @@ def _passed(shape: Shape, direction: str, count: int | None, *, coded: bool) -> 
         return 1
     if part.coordinates.size == 0:
         return 0
-    {_travel(shape, direction, coded=coded)}
+    {_travel(shape, direction, waived)}
     tally.traffic[COORDINATES_{where}] += part.coordinates.size
     tally.traffic[MESSAGES_{where}] += 1
     tally.traffic[PAYLOAD_{where}] += bytes_"""
@@ -256,13 +256,19 @@ def _send(shape: Shape, direction: str, count: int | None) -> str:
     return f"part, after = {_call(shape, f'{direction}_send')}w, {before}, stamp)\n    {after}"
 
 
-def _travel(shape: Shape, direction: str, *, coded: bool) -> str:
-    if not coded:
+# Whether what arrives is what was sent: the promise, and the function of `kernels` that looks.
+_AS_SENT = {"coordinates known to both": "same_coordinates", "values survive": "same_values"}
+
+
+def _travel(shape: Shape, direction: str, waived: tuple[str, ...] | None) -> str:
+    if waived is None:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
+    lost = "".join(f" or not {same}(part, arriving)" for promise, same in _AS_SENT.items()
+                   if promise not in waived)  # fmt: skip
     return f"""payload = {_call(shape, f"{direction}_encode")}part, stamp)
     arriving = {_call(shape, f"{direction}_decode")}payload, stamp)
     bytes_ = payload.size
-    if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
+    if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally){lost}:
         return 1"""
 
 
