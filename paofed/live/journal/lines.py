@@ -260,8 +260,7 @@ class Lines(Members):
             "WHERE tick = ? AND line = ? AND generation = ?",
             snapshot,
         )
-        intact = rows and checksum(*rows[0][:-1]) == rows[0][-1]
-        return bytes(rows[0][3]) if intact else None
+        return rows[0][3] if rows and is_intact(rows[0], int, int, int, bytes) else None
 
 
 def _record(row: list[Any]) -> Record | None:
