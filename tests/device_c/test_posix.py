@@ -47,7 +47,7 @@ def test_a_password_comes_from_a_file(tmp_path: Path) -> None:
     samples.write_text("\n".join(LINES), encoding="ascii")
     with Site(tmp_path / "fleet", security="password") as site:
         program, credential = built(site, tmp_path), Credential.load(site.files[0])
-        (tmp_path / "authority.pem").write_text(credential.authority, encoding="ascii")
+        (tmp_path / "authority.pem").write_text(str(credential.authority), encoding="ascii")
         secret = tmp_path / "password.txt"
         words = [program, "-h", credential.host, "-p", str(credential.port), "-t", "g/0"]
         words += ["-s", str(tmp_path / "state"), "-f", str(samples), "-w", str(secret)]

@@ -26,8 +26,8 @@ def main() -> int:
         seeds = range(asked.first, asked.first + asked.requests)
         answers, hurt = try_questions(seeds, Path(folder))
     sys.stdout.write(f"files: {dict(whole)}\nrequests: {dict(answers.most_common())}\n")
-    for seed, outcome in harmful.items():
-        sys.stdout.write(f"--first {seed} --files 1: {outcome.format}: {outcome.harm}\n")
+    for seed, found in harmful.items():
+        sys.stdout.write(f"--first {seed} --files 1: {found.format}: {found.harm}\n")
     for seed, said in hurt.items():
         sys.stdout.write(f"--first {seed} --requests 1: {said}\n")
     return 1 if harmful or hurt else 0

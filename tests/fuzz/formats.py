@@ -116,9 +116,7 @@ def _repair(folder: Path) -> object:
 
 
 def _confirmed() -> Files:
-    files = dict(reversed(_database().items()))
-    assert next(iter(files)) == CONFIRMED
-    return files
+    return {name: _database()[name] for name in (CONFIRMED, STORE)}
 
 
 def _tar() -> Files:

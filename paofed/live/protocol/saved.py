@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paofed.errors import InputError
 from paofed.forms import Contents, Form
@@ -88,7 +88,7 @@ def require_possible(state: Arrays, begun: Arrays, up: Blocks) -> None:
     for name, (least, largest) in _RANGES.items():
         if name in state:
             _require_within(name, state[name], least, largest)
-    _require_within("well_trend", state.get("well_trend", np.zeros(1))[0], 0, _MOST)  # a count
+    _require_within("well_trend", state.get("well_trend", np.zeros(1))[:1], 0, _MOST)  # a count
     _require_fitting(state, begun)
     _require_waiting(state, up)
 
@@ -115,8 +115,8 @@ def _require_waiting(state: Arrays, up: Blocks) -> None:
         _require("pending_values", values.dtype == up.dtype and all(map(up.can_travel, values)))
 
 
-def _require_within(name: str, numbers: ArrayLike, least: float, largest: float) -> None:
-    _require(name, bool(np.all((least <= np.asarray(numbers)) & (numbers <= largest))))
+def _require_within(name: str, numbers: NDArray[Any], least: float, largest: float) -> None:
+    _require(name, bool(np.all((numbers >= least) & (numbers <= largest))))
 
 
 def _require(name: str, right: object) -> None:
