@@ -102,10 +102,12 @@ def with_value(place: Any, value: float) -> Callable[[NDArray[Any]], Any]:
     return changed
 
 
+def without(name: str) -> Callable[[State], Any]:
+    return lambda state: state.pop(name)
+
+
 STATES: dict[str, Callable[[State], Any]] = {
-    **{f"without {name}": (lambda state, name=name: state.pop(name)) for name in STATE.arrays},
-    "without a model": lambda state: state.pop("model"),
-    "half a wellbeing": lambda state: state.pop("well_trend"),
+    **{f"without {name}": without(name) for name in (*STATE.arrays, "model", "well_trend")},
     "another type": changing("last_seen", lambda array: array.astype(float)),
     "other columns": changing("well_devices", lambda array: array[["level", "said"]].copy()),
     "another shape": changing("pending", lambda array: array.reshape(3, -1)),
