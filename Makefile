@@ -1,15 +1,18 @@
 # Two commands from a bare checkout: `make reproduce` and `make test`. Everything they need is
-# installed into .venv here, at the versions in constraints.txt.
+# installed into .venv here, at the versions in constraints.txt; locked/ has the hash of every file
+# that may be installed for that, the build backend's included.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL = $(PIP_INSTALL) --require-hashes --requirement
+INSTALL_PAOFED = $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
 # Where an environment forbids Python to keep compiled modules, every process would compile all of
 # them again: seconds for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce demo bench test everyday lowest check own family collected format options docs links clean
+.PHONY: reproduce demo bench test everyday lowest check own family collected format options docs links lock clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
@@ -87,17 +90,30 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "paofed needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[sim]'
+$(VENV)/.runtime: pyproject.toml locked/runtime.txt | $(BIN)/python
+	$(INSTALL) locked/runtime.txt
+	$(INSTALL_PAOFED)
 	touch $@
 
-$(VENV)/.demo: $(VENV)/.runtime
-	$(PIP_INSTALL) --editable '.[sim,fleet,demo]'
+$(VENV)/.demo: locked/demo.txt $(VENV)/.runtime
+	$(INSTALL) locked/demo.txt
 	touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[all,docs,dev]'
+$(VENV)/.dev: pyproject.toml locked/dev.txt | $(BIN)/python
+	$(INSTALL) locked/dev.txt
+	$(INSTALL_PAOFED)
 	touch $(VENV)/.runtime $(VENV)/.demo $@
+
+# Writes locked/ anew, for every platform, after constraints.txt or the packages in pyproject.toml
+# have changed; needs uv and a network. The build backend takes editables for an editable install.
+LOCK = printf 'hatchling\neditables\n' | uv pip compile pyproject.toml - --quiet \
+	--constraint constraints.txt \
+	--universal --python-version 3.11.5 --generate-hashes --no-emit-index-url --no-annotate \
+	--custom-compile-command 'make lock'
+lock:
+	$(LOCK) --extra sim --output-file locked/runtime.txt
+	$(LOCK) --extra sim --extra fleet --extra demo --output-file locked/demo.txt
+	$(LOCK) --extra all --extra docs --extra dev --output-file locked/dev.txt
 
 clean:
 	rm -rf $(VENV) out .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -6,6 +6,7 @@ about sizes is compared with the bytes that are there and with the memory of thi
 is evaluated or unpickled.
 """
 
+import io
 import math
 import re
 import struct
@@ -32,6 +33,9 @@ _NOTE = re.compile(rb"paofed format ([1-9]\d{0,8})")  # the comment of an archiv
 # The header of a plain array has 118 bytes, but some programs leave room in it.
 _LONGEST_HEADER = 4096
 _TYPE = re.compile(r"'descr'\s*:\s*'([<>|=]?[biufcSU][1-9]\d*)'", re.ASCII)
+# A column of an array of records, and all of them.
+_COLUMN = r"\('(\w+)', '([<>|=]?[biuf][1-9]\d*)'\)"
+_RECORD = re.compile(rf"'descr': \[((?:{_COLUMN}(?:, )?)+)\]", re.ASCII)
 _COLUMNS_FIRST = re.compile(r"'fortran_order'\s*:\s*(?:(True)|False)")
 _SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)", re.ASCII)
 _ENCRYPTED = 0x1  # the flag of a member that is encrypted
@@ -99,19 +103,25 @@ def load_arrays(
     FileError, one that only a newer paofed can read a NewerFormatError, and a readable file that
     holds something else an `error`.
     """
-    with _reading(path, _ARCHIVE) as file, ExitStack() as streams:
-        archive = streams.enter_context(_archive(file))
-        require_format(f"{path} is {what}", _format(archive), contents.format)
-        members = _members(archive, _size(file))
-        claims: dict[str, _Claim] = {}
-        wrong = contents.misnamed(members)
-        if wrong is None:
-            claims = {name: _opened(archive, streams, member) for name, member in members.items()}
-            wrong = contents.misshapen(claims)
-        if wrong is not None:
-            raise error(f"{path} is not {what}: {wrong}")
-        _require_memory(path, claims.values())
-        return {name: _read(claim) for name, claim in claims.items()}
+    with _reading(path, _ARCHIVE) as file:
+        return _load(file, path, contents, what, error)
+
+
+def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return named arrays, which may be of records, as the bytes of an `.npz`."""
+    file = io.BytesIO()
+    np.savez(file, **plain_arrays(arrays))
+    return file.getvalue()
+
+
+def unpacked(content: bytes, which: str, contents: Contents, what: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays that `packed` wrote, and raise a FileError for other bytes.
+
+    `contents` says which names, types and shapes there may be. Errors say that `which`, such as
+    "a snapshot", is not `what`, such as "a server's state".
+    """
+    with _explained(which, _ARCHIVE):
+        return _load(io.BytesIO(content), which, contents, what, FileError)
 
 
 def names_of(path: Path) -> set[str]:
@@ -137,19 +147,43 @@ def _reading(path: Path, expected: str) -> Iterator[BinaryIO]:
         raise FileError(f"{path} does not exist") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
-    with file:
-        try:
-            yield file
-        except InputError:
-            raise
-        except _RefusedError as error:
-            raise FileError(f"{path} cannot be read: {error}") from None
-        except MemoryError:
-            raise FileError(f"{path} needs more memory than this machine gives") from None
-        except _DAMAGE:
-            raise FileError(
-                f"{path} cannot be read as {expected}: it is truncated, damaged, or something else"
-            ) from None
+    with file, _explained(path, expected):
+        yield file
+
+
+@contextmanager
+def _explained(which: Path | str, expected: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except _RefusedError as error:
+        raise FileError(f"{which} cannot be read: {error}") from None
+    except MemoryError:
+        raise FileError(f"{which} needs more memory than this machine gives") from None
+    except _DAMAGE:
+        raise FileError(
+            f"{which} cannot be read as {expected}: it is truncated, damaged, or something else"
+        ) from None
+
+
+def _load(
+    file: BinaryIO, which: Path | str, contents: Contents, what: str, error: type[InputError]
+) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an open archive; `which` it is and `what` it must be stand in errors."""
+    with ExitStack() as streams:
+        archive = streams.enter_context(_archive(file))
+        require_format(f"{which} is {what}", _format(archive), contents.format)
+        members = _members(archive, _size(file))
+        claims: dict[str, _Claim] = {}
+        wrong = contents.misnamed(members)
+        if wrong is None:
+            claims = {name: _opened(archive, streams, member) for name, member in members.items()}
+            wrong = contents.misshapen(claims)
+        if wrong is not None:
+            raise error(f"{which} is not {what}: {wrong}")
+        _require_memory(which, claims.values())
+        return {name: _read(claim) for name, claim in claims.items()}
 
 
 def _archive(file: BinaryIO) -> zipfile.ZipFile:
@@ -207,11 +241,11 @@ def _claim(stream: IO[bytes], size: int) -> _Claim:
     width = _WIDTHS.get(version, 0)
     length = int.from_bytes(stream.read(width), "little")
     header = stream.read(min(length, _LONGEST_HEADER)).decode("latin-1")
-    dtype, order, shape = (part.search(header) for part in (_TYPE, _COLUMNS_FIRST, _SHAPE))
+    dtype, order, shape = _dtype(header), _COLUMNS_FIRST.search(header), _SHAPE.search(header)
     if magic != _MAGIC or dtype is None or order is None or shape is None:
         raise _RefusedError("it holds something else than plain arrays")
     sizes = tuple(int(digits) for digits in shape[1].replace(",", " ").split())
-    claim = _Claim(stream, np.dtype(dtype[1]), sizes, order[1] is not None)
+    claim = _Claim(stream, dtype, sizes, order[1] is not None)
     there = size - len(magic) - len(version) - width - length
     if claim.size * claim.dtype.itemsize != there:
         raise _RefusedError(
@@ -220,7 +254,15 @@ def _claim(stream: IO[bytes], size: int) -> _Claim:
     return claim
 
 
-def _require_memory(path: Path, claims: Iterable[_Claim]) -> None:
+def _dtype(header: str) -> np.dtype[Any] | None:
+    """Return the type that the header of an array names; None if it is not a plain one."""
+    if plain := _TYPE.search(header):
+        return np.dtype(plain[1])
+    record = _RECORD.search(header)
+    return np.dtype(re.findall(_COLUMN, record[1])) if record else None
+
+
+def _require_memory(path: Path | str, claims: Iterable[_Claim]) -> None:
     # Engines compute in numbers of eight bytes, so narrower numbers are counted as if widened.
     needed = sum(
         claim.size * max(claim.dtype.itemsize, 8 if claim.dtype.kind in "iuf" else 1)

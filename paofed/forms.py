@@ -12,13 +12,14 @@ import numpy as np
 
 from paofed.errors import unknown
 
-Kind = Literal["f", "iu", "iuf", "b", "U"]  # the letters with which NumPy names kinds of types
+Kind = Literal["f", "iu", "iuf", "b", "U", "V"]  # the letters with which NumPy names kinds of types
 _KINDS: Mapping[Kind, str] = {
     "f": "a floating-point type",
     "iu": "an integer type",
     "iuf": "a type of numbers",
     "b": "bool",
     "U": "text",
+    "V": "records",
 }
 _SOME = 12  # how many names an error shows of a file that is something else
 

@@ -12,7 +12,12 @@ from tests.system import lacks, needs
 HERE = Path(__file__).parent
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wpedantic")
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
-SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = (
+    "-g",
+    "-O1",
+    "-fsanitize=address,undefined,float-divide-by-zero",
+    "-fno-sanitize-recover=all",
+)
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # the library has no heap, and looking takes seconds
 # Room for every fleet that the tests try.
 LARGEST = {"FEATURES": 40, "SHARED": 40, "BLOCK": 160, "INPUTS": 6}

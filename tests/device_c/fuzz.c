@@ -26,7 +26,7 @@ static uint8_t slots[PAOFED_SLOTS][sizeof(struct paofed_kept)];
 static size_t slot_size;
 static uint32_t now;
 static uint64_t chance;
-static unsigned confirmed, replies, kept, begun; /* how often it came to that */
+static unsigned confirmed, replies, kept, begun, forged; /* how often it came to that */
 
 static uint32_t random_word(void)
 {
@@ -134,6 +134,24 @@ static void reads(void)
     require(!paofed_manifest_follow(&device, &manifest), "manifest");
 }
 
+/* Save a number that no device has, with a right checksum, and begin with it. */
+static void forges(void)
+{
+    static const float numbers_of_nobody[] = {-1.0f, -0.5f, 33.0f, 1e38f, -1e38f};
+    const float number = numbers_of_nobody[random_word() % 5u];
+
+    switch (random_word() % 5u) {
+    case 0: device.kept.samples = number; break;
+    case 1: device.kept.square = (number < 1e30f) ? -1.0f : number; break;
+    case 2: device.kept.implausible = number; break;
+    case 3: device.kept.w[random_word() % agreed.features] = (number < 0.0f) ? -1e7f : 1e7f; break;
+    default: device.kept.waiting = 200u; break;
+    }
+    (void)paofed_save(&device);
+    require(!paofed_begin(&device, &agreed, &port, 3u), "forged");
+    forged++;
+}
+
 static void lives(void)
 {
     static const float values[] = {0.5f, -3.0f, 1e30f, 8.0f, -1e-30f, 99.0f};
@@ -172,7 +190,11 @@ static void lives(void)
         }
         break;
     case 4:
-        reads();
+        if (random_word() % 64u == 0u) {
+            forges();
+        } else {
+            reads();
+        }
         break;
     default:
         receives();
@@ -203,7 +225,7 @@ int main(int count, char **words)
             require(device.kept.updates[j - 1u].tick < device.kept.updates[j].tick, "order");
         }
     }
-    (void)printf("confirmed %u replies %u kept %u begun %u restarts %u\n", confirmed, replies, kept,
-                 begun, (unsigned)device.restarts);
+    (void)printf("confirmed %u replies %u kept %u begun %u forged %u restarts %u\n", confirmed,
+                 replies, kept, begun, forged, (unsigned)device.restarts);
     return 0;
 }

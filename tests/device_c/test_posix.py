@@ -1,9 +1,11 @@
 """The program over libmosquitto, as docs/device-in-c.md has it, on a real broker."""
 
 import re
+import subprocess
 from pathlib import Path
 
 from paofed.cli import main
+from paofed.live.network.credential import Credential
 from tests.device_c.building import run
 from tests.device_c.test_mixed_fleet import built
 from tests.effort import long
@@ -36,6 +38,29 @@ def test_a_file_of_samples_takes_part_and_goes_on_alone_after_a_change(tmp_path:
         with site.served():
             said = run([*words, "-i", "50"])
         assert said.count("write the header anew") == 1
+
+
+@long
+def test_a_password_comes_from_a_file(tmp_path: Path) -> None:
+    """In the arguments, everybody on the machine could read it."""
+    samples = tmp_path / "samples.csv"
+    samples.write_text("\n".join(LINES), encoding="ascii")
+    with Site(tmp_path / "fleet", security="password") as site:
+        program, credential = built(site, tmp_path), Credential.load(site.files[0])
+        (tmp_path / "authority.pem").write_text(str(credential.authority), encoding="ascii")
+        secret = tmp_path / "password.txt"
+        words = [program, "-h", credential.host, "-p", str(credential.port), "-t", "g/0"]
+        words += ["-s", str(tmp_path / "state"), "-f", str(samples), "-w", str(secret)]
+        words += ["-a", str(tmp_path / "authority.pem"), "-u", credential.name]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 1
+        assert f"{secret}: expected a file whose first line is the password" in done.stderr
+        secret.write_text(f"{credential.password}\n", encoding="ascii")
+        with site.served():
+            until(lambda: "confirmed" in run(words))
+        secret.write_text("another\n", encoding="ascii")
+        with site.served():
+            assert "confirmed" not in run(words)
 
 
 @long

@@ -90,6 +90,19 @@ static void begin_level(struct paofed_kept *kept)
     kept->implausible = 0.0f;
 }
 
+static bool is_within(float value, float most)
+{
+    return (value >= 0.0f) && (value <= most); /* false for NaN */
+}
+
+/* Whether a device can have saved this; the checksum is right wherever somebody made a new one. */
+static bool is_possible(const struct paofed_kept *kept)
+{
+    return (kept->waiting <= (uint8_t)PAOFED_WAITING) && is_within(kept->samples, 32.0f)
+        && is_within(kept->square, 2e30f) && is_within(kept->implausible, 1.0f)
+        && paofed_is_sane(kept->w, PAOFED_FEATURES);
+}
+
 /* Remember which agreement the kept values belong to. */
 static void note_agreed(struct paofed *device)
 {
@@ -183,7 +196,7 @@ bool paofed_begin(struct paofed *device, const struct paofed_agreed *agreed,
     forget(device);
     found = load(device, slot) || load(device, 1u - slot);
     if (!found || (kept->device != number) || (kept->fleet != agreed->fleet)
-        || (kept->waiting > (uint8_t)PAOFED_WAITING)) {
+        || !is_possible(kept)) {
         begin_anew(device, number, found ? kept->sequence : 0u);
         return false;
     }

@@ -33,7 +33,7 @@ enum {
 
 static const char USAGE[] =
     "usage: posix -h HOST -p PORT -t NAME/k -s STATE\n"
-    "    [-a AUTHORITY -c CERTIFICATE -k KEY | -a AUTHORITY -u USER -w PASSWORD]\n"
+    "    [-a AUTHORITY -c CERTIFICATE -k KEY | -a AUTHORITY -u USER -w PASSWORD_FILE]\n"
     "    [-f SAMPLES (standard input)] [-i MILLISECONDS from sample to sample (0)]\n"
     "    [-v MILLISECONDS from saving to saving (60000)]\n";
 
@@ -300,6 +300,23 @@ static bool next_line(int file, char *line, bool *found)
     return true;
 }
 
+/* Read the first line of a file; everybody on this machine can read a program's arguments. */
+static bool read_secret(const char *name, char *secret, size_t size)
+{
+    FILE *file = fopen(name, "r");
+    bool found;
+
+    if (file == NULL) {
+        return false;
+    }
+    found = fgets(secret, (int)size, file) != NULL;
+    (void)fclose(file);
+    if (found) {
+        secret[strcspn(secret, "\r\n")] = '\0';
+    }
+    return found;
+}
+
 static int failed(const char *what, const char *why)
 {
     (void)fprintf(stderr, "posix: %s: %s\n", what, why);
@@ -347,7 +364,8 @@ static void live(int file, uint32_t interval, uint32_t save_every)
 int main(int count, char **words)
 {
     const char *host = NULL, *authority = NULL, *certificate = NULL, *key = NULL;
-    const char *user = NULL, *password = NULL, *topic = NULL, *samples = NULL;
+    const char *user = NULL, *secret = NULL, *topic = NULL, *samples = NULL;
+    static char password[LONGEST_NAME];
     const char *last_slash;
     char *rest;
     uint32_t interval = 0u, save_every = 60000u, number;
@@ -363,7 +381,7 @@ int main(int count, char **words)
         case 'c': certificate = optarg; break;
         case 'k': key = optarg; break;
         case 'u': user = optarg; break;
-        case 'w': password = optarg; break;
+        case 'w': secret = optarg; break;
         case 'f': samples = optarg; break;
         case 'i': interval = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'v': save_every = (uint32_t)strtoul(optarg, NULL, 10); break;
@@ -403,8 +421,11 @@ int main(int count, char **words)
     (void)mosquitto_int_option(broker, MOSQ_OPT_TCP_NODELAY, 1);
     mosquitto_connect_callback_set(broker, on_connect);
     mosquitto_message_callback_set(broker, on_message);
+    if ((secret != NULL) && !read_secret(secret, password, sizeof password)) {
+        return failed(secret, "expected a file whose first line is the password");
+    }
     if (user != NULL) {
-        (void)mosquitto_username_pw_set(broker, user, password);
+        (void)mosquitto_username_pw_set(broker, user, (secret != NULL) ? password : NULL);
     }
     if (authority != NULL) {
         code = mosquitto_tls_set(broker, authority, NULL, certificate, key, NULL);

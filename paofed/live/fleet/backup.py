@@ -4,24 +4,23 @@ A backup may be made while the fleet is served. A restored fleet begins its next
 devices begin from the server's model, and what they had sent since the backup is never applied.
 """
 
-import io
 import secrets
 import shutil
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from paofed.errors import FileError, InputError, PaofedError
-from paofed.files import exchanged, make_folder, replacing, require_writable
+from paofed.files import exchanged, make_folder, require_writable
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, REVOKED, SERVER_FILE
+from paofed.live.fleet.packing import Parts, pack, unpack
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.tokens import FILE as TOKENS
 from paofed.live.journal.database import CONFIRMED, locked
@@ -33,7 +32,7 @@ from paofed.live.protocol.manifest import Manifest
 _FILES = (SETTINGS, AUTHORITY, SERVER_FILE, TOKENS)
 _FOLDERS = (DEVICES, mosquitto.FOLDER)
 _PASSING = (".log", ".pid")  # files of a running broker, which are left out
-_NAMES = "contents"  # the first file in a backup: the names of the others, one in a line
+_PARTS = Parts((SETTINGS, STORE, CONFIRMED), _FILES, _FOLDERS)
 Sync = Callable[[str], None]
 
 
@@ -45,21 +44,11 @@ def back_up(fleet: Fleet, path: Path) -> None:
             with fleet.store() as store:
                 store.copy_to(Path(place))
             Store.open(place).close()  # checks that the copy can be opened, and has everything
-            _pack(fleet.folder, Path(place), path)
+            files = {name: Path(place) / name for name in (STORE, CONFIRMED)}
+            rest = {str(found.relative_to(fleet.folder)): found for found in _rest(fleet.folder)}
+            pack(path, files | rest)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _pack(folder: Path, copy: Path, path: Path) -> None:
-    with replacing(path, secret=True) as file, tarfile.open(fileobj=file, mode="w") as archive:
-        files = {name: copy / name for name in (STORE, CONFIRMED)}
-        files |= {str(found.relative_to(folder)): found for found in _rest(folder)}
-        names = "\n".join(files).encode()
-        contents = tarfile.TarInfo(_NAMES)
-        contents.size = len(names)
-        archive.addfile(contents, io.BytesIO(names))
-        for name, found in files.items():
-            archive.add(found, name)
 
 
 def _rest(folder: Path) -> Iterator[Path]:
@@ -97,7 +86,7 @@ def restore(
     with nullcontext() if aside is None else locked(folder):
         place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))  # 0700
         try:
-            _unpack(path, place)
+            unpack(path, place, _PARTS)
             sync("after unpacking")
             found = _begin_again(place, folder, time.time() if now is None else now, sync)
             sync("before exchange")
@@ -124,47 +113,6 @@ def _require_place(folder: Path) -> None:
     """Refuse a folder with anything but a fleet in it."""
     if folder.exists() and not _is_fleet(folder) and (folder.is_file() or any(folder.iterdir())):
         raise FileError(f"{folder} is neither a fleet nor an empty folder: choose another")
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[tarfile.TarFile]:
-    try:
-        with tarfile.open(path, "r:") as archive:
-            yield archive
-    except FileNotFoundError:
-        raise FileError(f"{path} cannot be read: there is no such file") from None
-    except (tarfile.TarError, EOFError) as error:
-        raise FileError(f"{path} is not a backup of a fleet, or not a whole one: {error}") from None
-    except OSError as error:
-        raise FileError(f"{path} cannot be unpacked: {error.strerror}") from None
-
-
-def _unpack(path: Path, place: Path) -> None:
-    """Write the files of a backup; refuse one that holds anything else."""
-    for name in _FOLDERS:
-        (place / name).mkdir(mode=0o700)
-    names: set[str] = {SETTINGS, STORE, CONFIRMED}
-    with _reading(path) as archive:
-        for member in archive:
-            content = archive.extractfile(member) if member.isreg() else None
-            if content is not None and member.name == _NAMES:
-                names |= set(content.read().decode(errors="replace").split("\n"))
-                continue
-            if content is None or not _is_part(member.name):
-                raise FileError(f"{path} is not a backup of a fleet: it holds {member.name!r}")
-            with replacing(place / member.name, secret=True) as file:
-                shutil.copyfileobj(content, file)
-    for name in sorted(names):
-        if not (place / name).is_file():
-            raise FileError(f"{path} is not a whole backup of a fleet: there is no {name} in it")
-
-
-def _is_part(name: str) -> bool:
-    """Whether a fleet's folder may hold a file of this name."""
-    *folders, last = PurePosixPath(name).parts or ("",)
-    if folders:
-        return folders[0] in _FOLDERS and len(folders) == 1 and last != ".."
-    return last in (*_FILES, STORE, CONFIRMED)
 
 
 def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:

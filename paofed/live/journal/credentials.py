@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from paofed.live.journal.database import FILE, REMEDY, StoreError
 from paofed.live.journal.epochs import Epochs
-from paofed.live.journal.schema import checksum
+from paofed.live.journal.schema import checksum, is_intact
 
 NOBODY = -1  # in place of a device's index
 
@@ -36,7 +36,7 @@ class Credentials(Epochs):
         """Return the server's own credential."""
         rows = self._rows("SELECT credential, checksum FROM server")
         for row in rows:
-            self._require_sum(row, "the server's credential")
+            self._require_intact(row, "the server's credential", str)
         return str(rows[0][0]) if rows else ""
 
     def revoke(self, *credentials: str) -> None:
@@ -50,7 +50,7 @@ class Credentials(Epochs):
         """Return the revoked credentials."""
         rows = self._rows("SELECT credential, checksum FROM revoked")
         for row in rows:
-            self._require_sum(row, "a revocation")
+            self._require_intact(row, "a revocation", str)
         return sorted(row[0] for row in rows)
 
     def lend(self, credentials: Iterable[str], until: float) -> None:
@@ -65,7 +65,7 @@ class Credentials(Epochs):
             "SELECT credential, device, until, checksum FROM expiring ORDER BY until, credential"
         )
         for row in rows:
-            self._require_sum(row, "a credential that will be revoked")
+            self._require_intact(row, "a credential that will be revoked", str, int, int)
         return [Expiring(*row[:-1]) for row in rows]
 
     def due(self, now: float) -> list[Expiring]:
@@ -109,6 +109,6 @@ class Credentials(Epochs):
             )
             self._connection.execute("DELETE FROM expiring WHERE credential = ?", (credential,))
 
-    def _require_sum(self, row: tuple[object, ...], what: str) -> None:
-        if checksum(*row[:-1]) != row[-1]:
+    def _require_intact(self, row: tuple[object, ...], what: str, *kinds: type) -> None:
+        if not is_intact(row, *kinds):
             raise StoreError(f"{what} in {self.folder / FILE} is damaged: {REMEDY}")

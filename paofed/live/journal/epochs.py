@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, Database, StoreError
-from paofed.live.journal.schema import WIRE_2, checksum
+from paofed.live.journal.schema import WIRE_2, checksum, is_intact
 from paofed.live.protocol.manifest import Manifest
 
 
@@ -86,7 +86,7 @@ class Epochs(Database):
             f"SELECT generation, json, line, tick, time, why, checksum FROM manifest {which}"  # noqa: S608 (constants)
         )
         for row in rows:
-            if checksum(*row[:-1]) != row[-1]:
+            if not is_intact(row, int, str, int, int, float, str):
                 newest = self._rows("SELECT max(generation) FROM manifest")[0][0]
                 raise self._damaged(LAST_RESORT if row[0] == newest else REMEDY)
         return [self._known.setdefault(row, Epoch(*row[:-1])) for row in rows]

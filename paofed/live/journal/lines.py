@@ -1,25 +1,23 @@
 """The journal's lines, and the states of the server that are kept beside them."""
 
-import io
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from paofed.archives import plain_arrays
-from paofed.live.journal.database import FILE, REMEDY, StoreError, TakenOverError
+from paofed.archives import packed, unpacked
+from paofed.errors import InputError
+from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, StoreError, TakenOverError
+from paofed.live.journal.epochs import Epoch
 from paofed.live.journal.members import Members
 from paofed.live.journal.retention import Snapshot, deletable, kept, most_bytes
-from paofed.live.journal.schema import checksum
-from paofed.live.protocol.coordinator import Coordinator, Record
+from paofed.live.journal.schema import checksum, is_intact
+from paofed.live.protocol.coordinator import Coordinator, Record, is_possible
+from paofed.live.protocol.saved import STATE
 
 _CHUNK = 10_000  # lines that are read at once
-# NumPy reads the header of an array with `ast.literal_eval`, which CPython 3.11 up to at least
-# 3.11.7 breaks off with a SystemError if another thread is in that function, too.
-_UNPACKING = threading.Lock()
 
 
 class Disk(NamedTuple):
@@ -95,19 +93,29 @@ class Lines(Members):
 
     def _chunk(self, after: int, until: int) -> Iterator[Record]:
         rows = self._rows(
-            "SELECT line, checksum, arrived, device, sent, vals, level FROM journal "
+            "SELECT line, arrived, device, sent, vals, level, checksum FROM journal "
             "WHERE line > ? AND line <= ? ORDER BY line",
             (after, until),
         )
-        for number, (line, total, *columns) in enumerate(rows, after + 1):
+        epochs = self._epochs_of(after, until)
+        for number, (line, *columns) in enumerate(rows, after + 1):
             if line != number:
                 raise self._gap(number)
-            if checksum(*columns) != total:
+            held = epochs[bisect_left(epochs, line, key=lambda epoch: epoch.line) - 1]
+            record = _record(columns)
+            if record is None or not is_possible(record, held.manifest):
                 raise StoreError(f"line {line} of {self.folder / FILE} is damaged: {REMEDY}")
-            arrived, device, sent, values, level = columns
-            yield Record(arrived, device, sent, np.frombuffer(values, dtype=np.uint8), level)
+            yield record
         if after + len(rows) != until:
             raise self._gap(after + len(rows) + 1)
+
+    def _epochs_of(self, after: int, until: int) -> list[Epoch]:
+        """Return the epochs that some lines belong to; there is one at least."""
+        begun = f"(SELECT max(line) FROM manifest WHERE line <= {after:d})"  # noqa: S608 (numbers)
+        found = self._epochs(f"WHERE line >= {begun} AND line < {until:d} ORDER BY generation")
+        if not found:
+            raise self._damaged()
+        return found
 
     def _gap(self, line: int) -> StoreError:
         return StoreError(f"line {line} of {self.folder / FILE} is missing: {REMEDY}")
@@ -149,6 +157,8 @@ class Lines(Members):
         rows = self._rows(
             "SELECT tick, line, generation FROM snapshot ORDER BY generation, line, tick"
         )
+        if not all(type(number) is int for row in rows for number in row):
+            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {LAST_RESORT}")
         return [Snapshot(*row) for row in rows]
 
     def snapshot(
@@ -183,7 +193,7 @@ class Lines(Members):
 
         A snapshot of the same line and tick is replaced.
         """
-        columns = coordinator.tick, line, generation, pack(coordinator.state())
+        columns = coordinator.tick, line, generation, packed(coordinator.state())
         self._connection.execute(
             "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
             "VALUES (?, ?, ?, ?, ?)",
@@ -208,13 +218,40 @@ class Lines(Members):
 
     def _unpacked(self, snapshot: Snapshot) -> Coordinator:
         """Return the server as it was at a snapshot; a damaged snapshot is an error."""
-        state = self._state(snapshot)
+        state, which = self._state(snapshot), f"a snapshot in {self.folder / FILE}"
         if state is None:
-            raise StoreError(f"a snapshot in {self.folder / FILE} is damaged: {REMEDY}")
-        coordinator = Coordinator(self._epoch(snapshot.generation).manifest)
-        coordinator.restore(unpack(state))
+            raise StoreError(f"{which} is damaged: {REMEDY}")
+        coordinator = Coordinator(self._epoch_at(snapshot).manifest)
+        try:
+            coordinator.restore(unpacked(state, "it", STATE, "a server's state"))
+        except InputError as error:
+            raise StoreError(f"{which} is not one that a server took, {error}: {REMEDY}") from None
         self.introduce(coordinator)
         return coordinator
+
+    def _epoch_at(self, snapshot: Snapshot) -> Epoch:
+        """Return the epoch of a snapshot; an epoch that did not last until then is an error."""
+        epoch = self._epoch(snapshot.generation)
+        later = self._rows(
+            "SELECT 1 FROM manifest WHERE generation > ? AND line < ?",
+            (epoch.generation, snapshot.line),
+        )
+        if later or epoch.line > snapshot.line or epoch.tick > snapshot.tick:
+            raise self._damaged()
+        return epoch
+
+    def _taken_up(self, coordinator: Coordinator, records: Iterable[Record]) -> None:
+        """Let a server take up lines of the journal; a line of nobody's is an error."""
+        coordinator.recover(self._of_members(records, coordinator.devices.known.size))
+
+    def _of_members(self, records: Iterable[Record], members: int) -> Iterator[Record]:
+        for record in records:
+            if record.device >= members:
+                raise StoreError(
+                    f"{self.folder / FILE} has a line of device {record.device}, which is not in "
+                    f"the fleet: {REMEDY}"
+                )
+            yield record
 
     def _state(self, snapshot: Snapshot) -> bytes | None:
         """Return the bytes of a snapshot's state; None if they are damaged."""
@@ -223,24 +260,18 @@ class Lines(Members):
             "WHERE tick = ? AND line = ? AND generation = ?",
             snapshot,
         )
-        intact = rows and checksum(*rows[0][:-1]) == rows[0][-1]
-        return bytes(rows[0][3]) if intact else None
+        return rows[0][3] if rows and is_intact(rows[0], int, int, int, bytes) else None
+
+
+def _record(row: list[Any]) -> Record | None:
+    """Return what a row of the journal's table says; None if it is damaged."""
+    if not is_intact(row, int, int, int, bytes, int):
+        return None
+    arrived, device, sent, values, level, _ = row
+    return Record(arrived, device, sent, np.frombuffer(values, dtype=np.uint8), level)
 
 
 def _row(record: Record) -> tuple[object, ...]:
     """Return a row of the journal's table, with its checksum."""
     columns = *record[:3], record.values.tobytes(), record.level
     return *columns, checksum(*columns)
-
-
-def unpack(state: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays that `pack` wrote."""
-    with _UNPACKING, np.load(io.BytesIO(state), allow_pickle=False) as arrays:
-        return dict(arrays)
-
-
-def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return arrays as the bytes of an `.npz`."""
-    file = io.BytesIO()
-    np.savez(file, **plain_arrays(arrays))
-    return file.getvalue()

@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 from paofed.errors import unknown
 from paofed.live.journal.credentials import Credentials, Expiring
-from paofed.live.journal.database import FILE, REMEDY, StoreError
+from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, StoreError
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
+
+_LAST = 2**22 - 1  # the highest index of a device: a server has a row for each index up to there
 
 # Issues a credential to the device of an index and a label; returns the text that the broker knows.
 Issue = Callable[[int, str], str]
@@ -117,6 +119,8 @@ class Members(Credentials):
         first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
         for label in labels:
             self.require_new(label)
+            if found > _LAST:
+                raise StoreError(f"a fleet has at most {_LAST + 1:,} devices: make another fleet")
             self._connection.execute(
                 "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -167,7 +171,7 @@ class Members(Credentials):
         """Return the devices of which somebody has noted that they run firmware in C."""
         rows = self._rows("SELECT device, checksum FROM firmware")
         for row in rows:
-            self._require_sum(row, f"the firmware of device {row[0]}")
+            self._require_intact(row, f"the firmware of device {row[0]}", int)
         noted = {row[0] for row in rows}
         return [m for m in self.members() if m.device in noted and not m.removed]
 
@@ -190,7 +194,9 @@ class Members(Credentials):
             {"device": device},
         )
         for row in rows:
-            self._require_sum(row, f"device {row[0]}")
+            self._require_intact(row, f"device {row[0]}", int, str, str, int, int)
+            if not 0 <= row[0] <= _LAST:
+                raise StoreError(f"{self.folder / FILE} has a device {row[0]}: {LAST_RESORT}")
         spoken = self._spoken(device)
         return [
             Member(k, label, mark, bool(q), bool(r), spoken.get(k))
@@ -205,7 +211,7 @@ class Members(Credentials):
             {"device": device},
         )
         for row in rows:
-            self._require_sum(row, f"the gateway of device {row[0]}")
+            self._require_intact(row, f"the gateway of device {row[0]}", int, int)
         return {row[0]: row[1] for row in rows}
 
     def _of(self, device: int) -> Member:

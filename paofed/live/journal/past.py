@@ -56,7 +56,7 @@ class Past(Lines):
             lines = takewhile(
                 lambda record: record.arrived <= tick + TOLERANCE, self.journal(newest.line, until)
             )
-            server.recover(record for record in lines if record.arrived < tick)
+            self._taken_up(server, (record for record in lines if record.arrived < tick))
             server.close(tick)
             return Bygone(server, newest.line)
 

@@ -152,6 +152,16 @@ def checksum(*parts: object) -> int:
     return zlib.crc32(b" ".join(map(_bytes, parts)))
 
 
+def is_intact(row: Sequence[object], *kinds: type) -> bool:
+    """Whether a row ends with its checksum, and has values of these types before it.
+
+    SQLite keeps values of any type in any column, and a checksum can be made for all of them.
+    """
+    *values, total = row
+    typed = all(type(value) is kind for value, kind in zip(values, kinds, strict=True))
+    return typed and checksum(*values) == total
+
+
 def _bytes(part: object) -> bytes:
     if isinstance(part, bytes):
         return part

@@ -143,7 +143,7 @@ class Store(Tallies):
                 raise StoreError(f"{self.folder / FILE} has no snapshot: {LAST_RESORT}")
             newest = snapshots[-1]
             coordinator = self._unpacked(newest)
-            coordinator.recover(self.journal(newest.line))
+            self._taken_up(coordinator, self.journal(newest.line))
             self._stood = self._stands()
         return coordinator
 
@@ -168,7 +168,8 @@ class Store(Tallies):
             if not self._agrees(older, newer, told):
                 return Verification(newer.tick, lines, agrees=False)
         newest = snapshots[-1]
-        list(self.journal(newest.line))  # the lines after the newest snapshot are checked as well
+        # The lines after the newest snapshot are checked as well, and that a server can begin.
+        self._taken_up(self._unpacked(newest), self.journal(newest.line))
         return Verification(newest.tick, lines, agrees=True)
 
     def _agrees(
@@ -185,7 +186,7 @@ class Store(Tallies):
         # A snapshot of an earlier version lacks the fleet's wellbeing: it is compared from then on.
         coordinator.wellbeing.begin = expected.wellbeing.begin
         coordinator.wellbeing.shifts.begin = expected.wellbeing.shifts.begin
-        coordinator.recover(records)
+        self._taken_up(coordinator, records)
         coordinator.close(newer.tick)
         return coordinator.digest() == expected.digest()
 
@@ -214,7 +215,7 @@ class Store(Tallies):
         good: list[Record] = []
         with suppress(StoreError):
             good.extend(self.journal(snapshot.line))
-        coordinator.recover(good)
+        self._taken_up(coordinator, good)
         last = snapshot.line + len(good)
         written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
         keep = self._agreeing(intact)

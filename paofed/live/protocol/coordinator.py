@@ -21,6 +21,7 @@ from paofed.core.arrays import FloatArray
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
+    LAST_TICK,
     NO_UPDATE,
     Hello,
     Model,
@@ -36,6 +37,7 @@ from paofed.live.protocol.messages import (
 )
 from paofed.live.protocol.presence import Presence, Said
 from paofed.live.protocol.rule_state import RuleState
+from paofed.live.protocol.saved import counted, require_possible
 from paofed.live.protocol.shifts import Shifts
 from paofed.live.protocol.wellbeing import Wellbeing
 
@@ -53,6 +55,20 @@ class Record(NamedTuple):
     sent: int
     values: Values  # as they travelled
     level: int = 0  # how well the device predicts (paofed.live.protocol.level)
+
+
+def is_possible(record: Record, manifest: Manifest) -> bool:
+    """Whether a line of a journal is one that a server under this manifest can have written."""
+    arrived, device, sent, values, level = record
+    age = arrived - sent
+    return (
+        0 <= sent <= arrived <= LAST_TICK + TOLERANCE
+        and age <= manifest.max_age
+        and device >= 0
+        and 0 <= level < 256
+        and values.nbytes == manifest.up.length
+        and manifest.up.can_travel(values)
+    )
 
 
 class Send(NamedTuple):
@@ -226,12 +242,13 @@ class Coordinator:
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take up a state that was saved."""
+        """Take up a state that was saved; one that no server can have had is an InputError."""
+        begun = {**Presence().arrays(), **self.state()}
+        require_possible(state, begun, self.manifest.up)
         self.tick = int(state.pop("tick"))
         self.rule.restore(state)
-        self.counts = Counter(json.loads(str(state.pop("counts"))))
-        ages = json.loads(str(state.pop("ages", "{}")))
-        self.ages = Counter({int(age): count for age, count in ages.items()})
+        self.counts = counted("counts", state.pop("counts"), str)
+        self.ages = counted("ages", state.pop("ages", np.array("{}")), int)
         pending, values = state.pop("pending").tolist(), state.pop("pending_values")
         levels = state.pop("pending_levels", np.zeros(len(pending), dtype=np.uint8)).tolist()
         for (arrived, device, sent), part, level in zip(pending, values, levels, strict=False):

@@ -165,6 +165,6 @@ class Devices:
         devices = cls(len(arrays["accepted"]))
         for name, (kind, empty) in (_COLUMNS | _PASSING).items():
             fresh = np.full(arrays["known"].size, empty, dtype=kind)
-            setattr(devices, name, arrays.get(name, fresh).copy())
-        devices.accepted = arrays["accepted"].copy()
+            setattr(devices, name, arrays.get(name, fresh).astype(kind))
+        devices.accepted = arrays["accepted"].astype(np.uint8)
         return devices

@@ -55,6 +55,20 @@ def test_a_write_that_is_torn_anywhere_leaves_one_of_both(path: Path) -> None:
         assert confirmed.read(path) == (LATER if place > max(changed) else AFTER)
 
 
+def test_a_bit_that_turns_anywhere_leaves_one_of_both_counts(path: Path) -> None:
+    """Never a count that nobody wrote: most of the file is room, and each line has a checksum."""
+    confirmed.write(path, AFTER, nothing)
+    whole = path.read_bytes()
+    lines = [place for place in range(len(whole)) if whole[place] not in b" "]
+    room = [place for place in range(0, len(whole), 97) if whole[place] in b" "]
+    for place in (*lines, *room):
+        for bit in range(8):
+            turned = whole[place] ^ 1 << bit
+            path.write_bytes(whole[:place] + bytes([turned]) + whole[place + 1 :])
+            found = confirmed.read(path)
+            assert found == AFTER or (found == BEFORE and place in lines)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="another's file is made by root alone")
 def test_it_belongs_to_the_databases_owner(path: Path) -> None:
     os.chown(path.with_name("file"), 12345, 54321)

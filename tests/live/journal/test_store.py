@@ -1,11 +1,8 @@
 """The server's memory: what is kept, what damage is noticed, what can be mended."""
 
-import gc
 import sqlite3
-import sys
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,7 +12,6 @@ import pytest
 from paofed.live.journal import confirmed
 from paofed.live.journal.database import CONFIRMED, FILE, StoreError
 from paofed.live.journal.host import Host
-from paofed.live.journal.lines import pack, unpack
 from paofed.live.journal.store import Repair, Store, Verification
 from paofed.live.protocol.coordinator import Record
 from tests.effort import effort
@@ -413,25 +409,3 @@ def test_nothing_grows_over_a_long_life(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {FILE, CONFIRMED}
     assert (tmp_path / FILE).stat().st_size < 32 * 4096  # as after half as many ticks: 29 pages
     assert host.coordinator.w.tobytes() == lived(ticks).w.tobytes()
-
-
-def test_states_are_unpacked_in_many_threads_at_once() -> None:
-    """Threads change places in the middle of `ast.literal_eval` if the garbage collector has
-    something to do in Python there; NumPy reads headers with it.
-    """
-    state = pack({"a": np.zeros(3, [("level", "|u1"), ("said", "<i8")]), "b": np.zeros(2)})
-
-    def busy(*_: object) -> None:
-        sum(range(50))
-
-    often, switching = gc.get_threshold(), sys.getswitchinterval()
-    gc.callbacks.append(busy)
-    gc.set_threshold(5)
-    sys.setswitchinterval(1e-5)
-    try:
-        with ThreadPoolExecutor(4) as threads:
-            assert all(len(arrays) == 2 for arrays in threads.map(unpack, [state] * 400))
-    finally:
-        gc.callbacks.remove(busy)
-        gc.set_threshold(*often)
-        sys.setswitchinterval(switching)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from paofed.archives import save_arrays
+from paofed.archives import packed, save_arrays
 from paofed.checks import check_one
 from paofed.core.bounded import Bounded
 from paofed.core.parts import Channel, Learner, ServerRule
@@ -18,7 +18,6 @@ from paofed.core.rules import LMS
 from paofed.core.staleness import Geometric
 from paofed.errors import FileError, InputError
 from paofed.live.journal.exports import export_messages, replay_messages
-from paofed.live.journal.lines import pack
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Repair, Store, Verification
 from paofed.live.protocol.change import Changes, change
@@ -116,7 +115,7 @@ def test_a_flipped_byte_in_the_second_array_is_noticed(line: int, byte: int, fle
         assert "a snapshot in " in refusal(fleet, does)
     # And if the snapshot's checksum hides it: the journal does not give this array.
     state["model_push"].view(np.uint8)[byte] ^= 4
-    forged = pack(state)
+    forged = packed(state)
     values = forged, checksum(tick, line, 1, forged), line
     execute(fleet, ("UPDATE snapshot SET state = ?, checksum = ? WHERE line = ?", values))
     with opened(fleet) as store:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from paofed.archives import packed, unpacked
 from paofed.core.arrays import FloatArray
-from paofed.live.journal.lines import pack, unpack
+from paofed.live.journal.retention import Snapshot
 from paofed.live.journal.schema import checksum
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.change import Changes, change
@@ -16,6 +17,7 @@ from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.messages import Update, encode
+from paofed.live.protocol.saved import STATE
 from paofed.live.protocol.trend import NEVER
 from paofed.live.protocol.wellbeing import Wellbeing
 from paofed.live.server.status import Status
@@ -148,10 +150,12 @@ def test_a_snapshot_of_an_earlier_version_has_no_shifts(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         live(store, store.recover(), range(20), snapshots=10, keep=1e9)
         for tick, line, generation in store.snapshots():
-            arrays = unpack(store._state((tick, line, generation)))  # type: ignore[arg-type]
+            state = store._state(Snapshot(tick, line, generation))
+            assert state is not None
+            arrays = unpacked(state, "it", STATE, "a state")
             kept = {k: v for k, v in arrays.items() if "shift" not in k}
             assert len(kept) == len(arrays) - 2
-            columns = tick, line, generation, pack(kept)
+            columns = tick, line, generation, packed(kept)
             with store._writing():
                 store._connection.execute(
                     "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.live.journal.lines import pack
+from paofed.archives import packed
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
@@ -307,7 +307,7 @@ def forget(store: Store) -> None:
     for snapshot in store.snapshots():
         with np.load(io.BytesIO(store._state(snapshot) or b"")) as arrays:
             old = {name: arrays[name] for name in arrays if not name.startswith("well_")}
-        state = pack(old)
+        state = packed(old)
         with store._writing():
             store._connection.execute(
                 "UPDATE snapshot SET state = ?, checksum = ? WHERE line = ?",

@@ -142,7 +142,7 @@ def a_reply_confirms_what_was_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_journal_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    replay = "coordinator.recover(self.journal(newest.line))"
+    replay = "self._taken_up(coordinator, self.journal(newest.line))"
     broken(monkeypatch, Store, "recover", replay, "pass")
 
 

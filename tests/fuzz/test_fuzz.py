@@ -1,0 +1,76 @@
+"""Files and requests that chance has changed: read or answered, or refused in a line."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from paofed.errors import InputError
+from tests.effort import effort
+from tests.fuzz import fuzzer
+from tests.fuzz.formats import FORMATS, Format
+from tests.fuzz.fuzzer import Outcome, try_file, try_files
+from tests.fuzz.questions import asked, port, question, try_questions
+
+FILES = effort(everyday=60, thorough=3000)
+REQUESTS = effort(everyday=24, thorough=600)
+
+
+def test_a_changed_file_is_read_or_refused_in_a_line() -> None:
+    counts, harmful = try_files(range(FILES))
+    assert harmful == {}
+    outcomes: Counter[str] = Counter()
+    for (_, outcome), times in counts.items():
+        outcomes[outcome] += times
+    # Most changes are found, and some change nothing that matters: the fuzzer does both.
+    assert outcomes["refused"] > FILES / 3
+    assert outcomes["accepted"] > FILES / 20
+    assert len({name for name, _ in counts}) > (len(FORMATS) - 1 if FILES > 1000 else 15)
+
+
+def test_a_changed_request_is_answered(tmp_path: Path) -> None:
+    answers, harmful = try_questions(range(REQUESTS), tmp_path)
+    assert harmful == {}
+    assert sum(answers.values()) == REQUESTS
+    assert answers["400"] > 0
+    assert answers["200"] > 0
+
+
+def test_a_seed_is_a_case() -> None:
+    assert try_file(3) == try_file(3)
+    assert question(3, "t") == question(3, "t")
+
+
+def hangs(_: Path) -> object:
+    raise TimeoutError("no answer in 1 s")
+
+
+def bursts(_: Path) -> object:
+    return [][1]
+
+
+def rambles(_: Path) -> object:
+    raise InputError("one line\nand another")
+
+
+@pytest.mark.parametrize(
+    ("read", "harm"),
+    [(hangs, "TimeoutError"), (bursts, "IndexError"), (rambles, "an error of several lines")],
+)
+def test_what_does_harm_is_noticed(
+    read: object, harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {name: Format(found.make, read) for name, found in FORMATS.items()}  # type: ignore[arg-type]
+    monkeypatch.setattr(fuzzer, "FORMATS", known)
+    outcome = try_file(1)
+    assert isinstance(outcome, Outcome)
+    assert outcome.word == "harmed"
+    assert outcome.harm.startswith(harm)
+
+
+def test_the_port_of_the_fuzzer_has_all_routes(tmp_path: Path) -> None:
+    paths = ("/", "/health", "/status", "/metrics", "/model", "/events", "/no")
+    with port(tmp_path / "fleet", tokens=True) as (number, token):
+        fields = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+        said = {path: asked(number, f"GET {path} HTTP/1.1\r\n{fields}".encode()) for path in paths}
+    assert said == {**dict.fromkeys(paths, "200"), "/no": "404"}

@@ -1,0 +1,246 @@
+"""Rows that somebody changed together with their checksums: told in a line, and never a traceback.
+
+Whatever makes sense is believed: nobody can tell it from what a server wrote.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from paofed.archives import packed, unpacked
+from paofed.cli import main
+from paofed.errors import FileError
+from paofed.forms import Contents, Form
+from paofed.live.journal.database import StoreError
+from paofed.live.journal.members import _TOTAL, Members
+from paofed.live.journal.schema import checksum
+from paofed.live.journal.store import Store
+from paofed.live.protocol.saved import STATE
+from tests.live.fleets import opened
+from tests.live.stores import ask, execute, made, refusal
+
+LINE = "arrived, device, sent, vals, level"
+VALUES = np.ones(2, dtype="<f4").tobytes()
+
+# A line of the journal as somebody changed it, of a fleet of three whose updates have two numbers.
+LINES: dict[str, tuple[Any, ...]] = {
+    "a device that never was": (22, 999, 22, VALUES, 0),
+    "a device below none": (22, -1, 22, VALUES, 0),
+    "a device beyond memory": (22, 10**9, 22, VALUES, 0),
+    "before it was sent": (21, 1, 22, VALUES, 0),
+    "before the first tick": (-5, 1, -5, VALUES, 0),
+    "after the last tick": (2**40, 1, 2**40, VALUES, 0),
+    "too old": (22, 1, 2, VALUES, 0),
+    "too long": (22, 1, 22, VALUES * 2, 0),
+    "too short": (22, 1, 22, VALUES[:5], 0),
+    "empty": (22, 1, 22, b"", 0),
+    "a text": (22, 1, 22, "ones", 0),
+    "a time that is a text": ("x", 1, 22, VALUES, 0),
+    "half a device": (22, 1.5, 22, VALUES, 0),
+    "no number": (22, 1, 22, np.array([np.nan, 1], dtype="<f4").tobytes(), 0),
+    "too large": (22, 1, 22, np.array([1e9, 1], dtype="<f4").tobytes(), 0),
+    "a level of none": (22, 1, 22, VALUES, 300),
+}
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("fleets"))
+
+
+@pytest.fixture
+def fleet(lived: Path, tmp_path: Path) -> Path:
+    """Lines 31 to 75, with snapshots after 30 and 60."""
+    for path in lived.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def verified(folder: Path) -> None:
+    """Everything that reads a journal says that it is damaged."""
+    for does in (Store.verify, Store.recover):
+        assert "fleet.sqlite" in refusal(folder, does)
+    assert main(["fleet", "verify", str(folder)]) == 2
+
+
+@pytest.mark.parametrize("columns", LINES.values(), ids=LINES)
+def test_a_line_that_no_server_wrote_is_told(columns: tuple[Any, ...], fleet: Path) -> None:
+    named = LINE.replace(",", " = ?,") + " = ?"
+    forged = (*columns, checksum(*columns), 66)
+    execute(fleet, (f"UPDATE journal SET {named}, checksum = ? WHERE line = ?", forged))  # noqa: S608
+    verified(fleet)
+
+
+def test_a_line_before_a_snapshot_is_told(fleet: Path) -> None:
+    total = checksum(12, 10**9, 12, VALUES, 0)
+    columns = "device = ?, checksum = ?, arrived = 12, sent = 12, vals = ?, level = 0"
+    changed = f"UPDATE journal SET {columns} WHERE line = 40"  # noqa: S608
+    execute(fleet, (changed, (10**9, total, VALUES)))
+    assert "a line of device 1000000000, which is not in the fleet" in refusal(fleet, Store.verify)
+
+
+State = dict[str, NDArray[Any]]
+
+
+def changing(name: str, change: Callable[[NDArray[Any]], Any]) -> Callable[[State], Any]:
+    def changed(state: State) -> Any:
+        state[name] = np.asarray(change(state[name]))
+
+    return changed
+
+
+def with_value(place: Any, value: float) -> Callable[[NDArray[Any]], Any]:
+    def changed(array: NDArray[Any]) -> Any:
+        array[place] = value
+        return array
+
+    return changed
+
+
+def without(name: str) -> Callable[[State], Any]:
+    return lambda state: state.pop(name)
+
+
+STATES: dict[str, Callable[[State], Any]] = {
+    **{f"without {name}": without(name) for name in (*STATE.arrays, "model", "well_trend")},
+    "another type": changing("last_seen", lambda array: array.astype(float)),
+    "other columns": changing("well_devices", lambda array: array[["level", "said"]].copy()),
+    "another shape": changing("pending", lambda array: array.reshape(3, -1)),
+    "devices of more than there are": changing("well_devices", lambda array: np.resize(array, 99)),
+    "fewer devices": changing("known", lambda array: array[:5]),
+    "another window": changing("accepted", lambda array: array[1:]),
+    "no window": changing("accepted", lambda array: array[:0]),
+    "a tick before the first": changing("tick", lambda _: np.array(-1)),
+    "a tick after the last": changing("tick", lambda _: np.array(2**40)),
+    "a reason that is none": changing("refused_why", with_value(0, 200)),
+    "a pace without end": changing("well_fleet", with_value(4, np.inf)),
+    "a clock that is no number": changing("well_fleet", with_value(1, np.nan)),
+    "fewer values than none": changing("well_trend", with_value(0, -1)),
+    "another history": changing("well_history", lambda array: array[:3]),
+    "counts that are no JSON": changing("counts", lambda _: "{"),
+    "counts that are a list": changing("counts", lambda _: "[1]"),
+    "counts of no number": changing("counts", lambda _: '{"accepted": "x"}'),
+    "counts below none": changing("counts", lambda _: '{"accepted": -1}'),
+    "counts nested deep": changing("counts", lambda _: "[" * 5000),
+    "ages of no number": changing("ages", lambda _: '{"x": 1}'),
+    "a model of another fleet": changing("model", lambda array: array[:4]),
+}
+
+
+def with_pending(change: Callable[[State], None]) -> Callable[[State], None]:
+    """A state in which an update waits."""
+
+    def changed(state: State) -> None:
+        tick = int(state["tick"])
+        state["pending"] = np.array([[tick, 1, tick]])
+        state["pending_values"] = np.ones((1, 2), dtype="<f4")
+        state["pending_levels"] = np.zeros(1, dtype=np.uint8)
+        change(state)
+
+    return changed
+
+
+STATES |= {
+    "one that waits of nobody": with_pending(changing("pending", with_value((0, 1), 10**9))),
+    "one that waits of less": with_pending(changing("pending", with_value((0, 1), -1))),
+    "values of another length": with_pending(changing("pending_values", lambda a: a[:, :1])),
+    "values of another type": with_pending(changing("pending_values", lambda a: a.astype(float))),
+    "values that are no numbers": with_pending(changing("pending_values", with_value(0, np.nan))),
+    "more values than updates": with_pending(changing("pending_values", lambda a: a.repeat(2, 0))),
+    "more levels than updates": with_pending(changing("pending_levels", lambda a: a.repeat(2))),
+}
+
+
+def forge_state(fleet: Path, blob: object) -> None:
+    ((tick,),) = ask(fleet, "SELECT tick FROM snapshot WHERE line = 60")
+    values = blob, checksum(tick, 60, 1, blob)
+    execute(fleet, ("UPDATE snapshot SET state = ?, checksum = ? WHERE line = 60", values))
+
+
+def state_of(fleet: Path) -> State:
+    ((blob,),) = ask(fleet, "SELECT state FROM snapshot WHERE line = 60")
+    return unpacked(blob, "it", STATE, "a state")
+
+
+@pytest.mark.parametrize("change", STATES.values(), ids=STATES)
+def test_a_snapshot_that_no_server_took_is_told(
+    change: Callable[[State], Any], fleet: Path
+) -> None:
+    state = state_of(fleet)
+    change(state)
+    forge_state(fleet, packed(state))
+    verified(fleet)
+
+
+@pytest.mark.parametrize("blob", [b"", b"PK", b"x" * 500, "a text", 5, packed({"x": np.zeros(2)})])
+def test_a_snapshot_that_is_none_is_told(blob: object, fleet: Path) -> None:
+    forge_state(fleet, blob)
+    verified(fleet)
+
+
+def test_a_snapshot_with_an_update_that_waits_is_none_of_these(fleet: Path) -> None:
+    state = state_of(fleet)
+    with_pending(lambda _: None)(state)
+    forge_state(fleet, packed(state))
+    with opened(fleet) as store:
+        assert not store.verify().agrees  # the journal tells nothing of this update
+        assert store.recover().counts["accepted"] == 75
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("line", 70), ("line", "x"), ("tick", 90), ("time", "x"), ("json", 5), ("json", "[" * 2000)],
+)
+def test_a_manifest_that_cannot_have_held_is_told(column: str, value: object, fleet: Path) -> None:
+    execute(fleet, (f"UPDATE manifest SET {column} = ?", (value,)))  # noqa: S608
+    ((*row,),) = ask(fleet, "SELECT generation, json, line, tick, time, why FROM manifest")
+    execute(fleet, ("UPDATE manifest SET checksum = ?", (checksum(*row),)), seal())
+    assert main(["fleet", "verify", str(fleet)]) == 2
+
+
+def seal() -> tuple[str, tuple[object, ...]]:
+    return f"UPDATE seal SET total = ({_TOTAL})", ()  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("id", -1), ("id", 10**12), ("label", b"x"), ("removed", "x")]
+)
+def test_a_member_that_cannot_be_is_told(column: str, value: object, fleet: Path) -> None:
+    execute(fleet, (f"UPDATE device SET {column} = ? WHERE id = 2", (value,)))  # noqa: S608
+    rows = ask(fleet, "SELECT id, label, credential, quarantined, removed FROM device")
+    sums = [("UPDATE device SET checksum = ? WHERE id = ?", (checksum(*r), r[0])) for r in rows]
+    execute(fleet, *sums, seal())
+    assert main(["fleet", "verify", str(fleet)]) == 2
+
+
+def test_a_fleet_is_never_larger_than_can_be_read(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{Members.__module__}._LAST", 3)
+    with opened(fleet) as store:
+        store.add("the fourth")
+        with pytest.raises(StoreError, match="a fleet has at most 4 devices: make another"):
+            store.add("the fifth")
+        assert len(store.members()) == 4
+
+
+def test_records_are_packed_and_unpacked() -> None:
+    records = np.zeros(3, dtype=[("level", "|u1"), ("said", "<i8")])
+    records["said"] = 5, -1, 2**40
+    form = Contents(arrays={"a": Form("V", "N")}, sizes={"N": "rows"})
+    (found,) = unpacked(packed({"a": records}), "it", form, "a table").values()
+    assert found.dtype == records.dtype
+    assert found.tolist() == records.tolist()
+    with pytest.raises(
+        FileError, match="it is not a table: a is of type float64: expected records"
+    ):
+        unpacked(packed({"a": np.zeros(3)}), "it", form, "a table")
+
+
+def test_json_of_counts_is_read_as_it_was_written(fleet: Path) -> None:
+    assert json.loads(str(state_of(fleet)["counts"])) == {"accepted": 60}
