@@ -5,7 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-INSTALL = $(PIP_INSTALL) --require-hashes --requirement
+# --no-deps: a locked file names all that its packages need, and older pips would look for extras of
+# theirs again, without hashes.
+INSTALL = $(PIP_INSTALL) --no-deps --require-hashes --requirement
 INSTALL_PAOFED = $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
 # Where an environment forbids Python to keep compiled modules, every process would compile all of
