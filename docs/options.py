@@ -83,7 +83,10 @@ def _value(action: Action) -> str:
     if action.nargs == 0:
         return ""
     choices = "|".join(map(str, action.choices or ()))
-    name = str(action.metavar or choices or action.dest.upper())
+    metavar = action.metavar
+    if isinstance(metavar, tuple):  # a name for the first value, and one for those after it
+        return f"{' '.join(metavar)} ..."
+    name = metavar or choices or action.dest.upper()
     forms = {"+": f"{name} ...", "*": f"[{name} ...]", "?": f"[{name}]"}
     return forms.get(str(action.nargs), name)
 

@@ -107,7 +107,7 @@ class Settings:
             raise SettingsError(f"{path}: {error}") from None
 
 
-_MOST_TICKS, _MOST_DAYS = 10**9, 10**5
+_MOST_TICKS, _MOST_DAYS = 2**32, 10**5  # ticks have 32 bits on the wire
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = "1 to 32 letters, digits, - or _"
 _PREFIX = r"(?=.{0,128}$)(?:[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*)?"
