@@ -26,6 +26,7 @@ from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result, usual_every
 from paofed.simulate.spread import claims, handing, identity, orders, spreading, units
+from paofed.simulate.spread.store import UnitStore
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -405,6 +406,26 @@ def test_a_unit_that_somebody_else_computes_is_waited_for(
     assert saved(plain(store=tmp_path)) == saved(plain())
     assert time.monotonic() - begin > 0.2
     assert [world for world, _ in found[:RUNS]][-1] == 0
+
+
+def test_many_runs_that_somebody_else_holds_cost_one_look(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looks, look = list[UnitStore](), UnitStore.taken
+
+    def noting(store: UnitStore) -> set[int]:
+        looks.append(store)
+        return look(store)
+
+    monkeypatch.setattr(UnitStore, "taken", noting)
+    with UnitStore(tmp_path, "key") as other, UnitStore(tmp_path, "key") as store:
+        assert all(other.claim(range(first, first + 50)) for first in (0, 50, 101))
+        left = list[int]()
+        found = spreading._claimed(store, range(151), units.UnitSize("fast"), left)
+        assert list(found) == [range(100, 101)]
+        assert left == [*range(100), *range(101, 151)]
+    # One look at first, and two for the unit: when it is claimed, and before the next.
+    assert looks.count(store) == 3
 
 
 def _task() -> Task:
