@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
+from paofed.algorithms.outside import split
+
 ALWAYS = "paofed"
 _KEYWORDS = re.compile(r"^  keywords = \{(.*)\}$", re.MULTILINE)
 
@@ -21,9 +23,9 @@ def entries() -> dict[str, frozenset[str]]:
 def cited(methods: Iterable[str], version: str) -> str:
     """Return the entries for some methods of a version of paofed; unpublished ones are a comment.
 
-    A method is named as results name it, as in pao-fed-u1:shared=2.
+    A method is named as results name it, as in pao-fed-u1:shared=2 or mine.py:block:every=5.
     """
-    rows = {name.partition(":")[0]: None for name in methods}
+    rows = {split(name)[0]: None for name in methods}
     wanted = {ALWAYS, *rows}
     found = [entry for entry, about in entries().items() if about & wanted]
     known = frozenset[str]().union(*map(_keywords, found))

@@ -102,9 +102,8 @@ def _claimed(
     store: UnitStore, runs: Iterable[int], size: UnitSize, left: list[int]
 ) -> Iterator[range]:
     """Yield units of runs that nobody else computes or has finished; add other runs to `left`."""
-    waiting = deque(runs)
+    waiting, taken = deque(runs), store.taken()
     while waiting:
-        taken = store.taken()
         if waiting[0] in taken:
             left.append(waiting.popleft())
             continue
@@ -113,6 +112,7 @@ def _claimed(
             yield unit
         else:
             left += unit
+        taken = store.taken()  # reads a file for each claim: once for a unit, not for each run
 
 
 def _here(engine: str, task: Task, report: Report) -> _Computes:

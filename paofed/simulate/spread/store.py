@@ -9,7 +9,6 @@ import json
 import logging
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -51,6 +50,8 @@ _FORM = Contents(
 _NAME = re.compile(r"(\d{1,12})-(\d{1,12})", re.ASCII)  # the first run of a unit, and the last
 _log = logging.getLogger(__name__)
 
+_Version = tuple[int, int] | None  # of a file: when it was written, and its size
+
 
 class FinishedUnit(NamedTuple):
     """The records of a unit by run, the type of processor that computed them, and how long."""
@@ -69,7 +70,8 @@ class UnitStore:
         make_folder(folder / key)
         self._store, self._folder, self._key = folder, folder / key, key
         self._claims, self._told = Claims(self._folder), False
-        self._damaged: set[str] = set()
+        # By unit: which version of the unit's file could not be read.
+        self._damaged: dict[str, _Version] = {}
 
     def __enter__(self) -> Self:
         self._claims.__enter__()
@@ -77,22 +79,28 @@ class UnitStore:
 
     def __exit__(self, *_: object) -> None:
         self._claims.__exit__()
-        with suppress(OSError):  # the folder holds units
-            self._folder.rmdir()
 
     def finished(self, runs: Collection[int]) -> Iterator[FinishedUnit]:
-        """Yield the units that hold any of some runs; damaged ones are told and left out."""
-        wanted = {*runs}
+        """Yield the units that hold any of some runs; those that cannot be read are left out.
+
+        Such a unit is told, unless other units hold its runs. Its file stays: it may be whole, and
+        fail to be read for want of memory, rights or open files. `save` replaces the file.
+        """
+        wanted, failed = {*runs}, dict[Path, FileError]()
         for path in sorted(self._finished()):
             if wanted.isdisjoint(_runs_of(path.stem)):
                 continue
+            version = _version(path)
             try:
-                yield _loaded(path, self._key)
+                unit = _loaded(path, self._key)
             except FileError as error:
-                _log.warning("%s; it is computed again", error)
-                self._damaged.add(path.stem)
-                with suppress(OSError):
-                    path.unlink()
+                failed[path], self._damaged[path.stem] = error, version
+            else:
+                wanted -= unit.records.keys()
+                yield unit
+        for path, why in failed.items():
+            if not wanted.isdisjoint(_runs_of(path.stem)):
+                _log.warning("%s; it is computed again", why)
 
     def save(self, unit: range, finished: FinishedUnit, about: Mapping[str, object]) -> None:
         """Write a unit, and give its claim back; if that fails, say so once and go on."""
@@ -109,7 +117,6 @@ class UnitStore:
         }
         try:
             save_arrays(self._folder / f"{_name_of(unit)}.npz", held | sealed, _FORM)
-            self._damaged.discard(_name_of(unit))
         except (OSError, FileError) as error:  # a full disk, say; the computed unit is still used
             self._tell(error)
         self._claims.release(_name_of(unit))
@@ -144,7 +151,11 @@ class UnitStore:
 
     def _finished(self) -> list[Path]:
         found = self._folder.glob("*.npz")
-        return [path for path in found if path.stem not in self._damaged and _runs_of(path.stem)]
+        return [path for path in found if _runs_of(path.stem) and not self._is_damaged(path)]
+
+    def _is_damaged(self, path: Path) -> bool:
+        """Whether this file could not be read; a file that was replaced since is looked at anew."""
+        return path.stem in self._damaged and self._damaged[path.stem] == _version(path)
 
     def _tell(self, error: Exception) -> None:
         if not self._told:
@@ -155,6 +166,15 @@ class UnitStore:
                 self._store,
                 said,
             )
+
+
+def _version(path: Path) -> _Version:
+    """Return what changes when a damaged file is replaced; None for a file that is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _name_of(unit: range) -> str:

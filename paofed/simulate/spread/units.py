@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,11 +42,11 @@ class UnitSize:
         return MOST if self._each * MOST <= SECONDS else max(1, int(SECONDS / self._each))
 
 
-def leading(runs: deque[int], size: UnitSize, taken: Iterable[int] = ()) -> range:
+def leading(runs: deque[int], size: UnitSize, taken: Container[int] = ()) -> range:
     """Take the next unit from the front of ascending runs; it ends before any run that is taken."""
-    start, beyond = runs[0], {*taken}
-    stop, most = start, start + size.runs
-    while runs and runs[0] == stop < most and stop not in beyond:
+    start = stop = runs[0]
+    most = start + size.runs
+    while runs and runs[0] == stop < most and stop not in taken:
         stop += 1
         runs.popleft()
     return range(start, stop)

@@ -95,6 +95,13 @@ def test_what_ran_is_cited(result: Result) -> None:
     assert "han2015stochastic" in more
     assert "% mine: no publication is known here" in more
     assert "version = {1.2}" in more
+    placed = cited(
+        ["a/mine.py:block", "a/mine.py:block:every=5", "package.module:ace:every=5"], "1"
+    )
+    assert re.findall(r"^% (.+): no publication", placed, re.MULTILINE) == [
+        "a/mine.py:block",
+        "package.module:ace",
+    ]
 
 
 def test_every_published_method_has_an_entry_and_every_entry_a_method() -> None:

@@ -26,6 +26,7 @@ from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result, usual_every
 from paofed.simulate.spread import claims, handing, identity, orders, spreading, units
+from paofed.simulate.spread.store import UnitStore
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -119,7 +120,7 @@ def test_an_executor_that_fails_for_good_is_one_line(tmp_path: Path) -> None:
     told = "the executor failed 4 times at runs 0 to 0 .RuntimeError: cannot schedule new futures"
     with pytest.raises(ExecutorError, match=told):
         plain(executor=Refusing(), store=tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*/*")) == []
 
 
 def test_an_error_of_a_worker_is_that_of_the_run_and_finished_units_are_kept(
@@ -322,7 +323,7 @@ def test_a_full_disk_is_told_once_and_loses_nothing(
     assert saved(found) == saved(expected)
     (told,) = caplog.messages
     assert told.startswith(f"{tmp_path} cannot be written (File too large): the work goes on")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*/*")) == []
 
 
 def test_no_folder_and_no_executor_are_refused_before_the_work(tmp_path: Path) -> None:
@@ -405,6 +406,26 @@ def test_a_unit_that_somebody_else_computes_is_waited_for(
     assert saved(plain(store=tmp_path)) == saved(plain())
     assert time.monotonic() - begin > 0.2
     assert [world for world, _ in found[:RUNS]][-1] == 0
+
+
+def test_many_runs_that_somebody_else_holds_cost_one_look(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looks, look = list[UnitStore](), UnitStore.taken
+
+    def noting(store: UnitStore) -> set[int]:
+        looks.append(store)
+        return look(store)
+
+    monkeypatch.setattr(UnitStore, "taken", noting)
+    with UnitStore(tmp_path, "key") as other, UnitStore(tmp_path, "key") as store:
+        assert all(other.claim(range(first, first + 50)) for first in (0, 50, 101))
+        left = list[int]()
+        found = spreading._claimed(store, range(151), units.UnitSize("fast"), left)
+        assert list(found) == [range(100, 101)]
+        assert left == [*range(100), *range(101, 151)]
+    # One look at first, and two for the unit: when it is claimed, and before the next.
+    assert looks.count(store) == 3
 
 
 def _task() -> Task:
