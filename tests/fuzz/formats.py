@@ -157,7 +157,8 @@ _SMALL = small_scenario(ticks=20, clients=6, features=4, stream={"samples": (10,
 def _unit() -> Files:
     with tempfile.TemporaryDirectory() as folder:
         run(_SMALL, "pao-fed-u1", runs=1, engine="reference", workers=1, store=folder)
-        return {path.name: path.read_bytes() for path in Path(folder).rglob("*.npz")}
+        units = Path(folder).rglob("*.npz")
+        return {str(unit.relative_to(folder)): unit.read_bytes() for unit in units}
 
 
 def _again(place: Path) -> object:

@@ -51,6 +51,7 @@ def try_file(seed: int) -> Outcome:
     files[changed] = of_name(changed)(files[changed], chance)
     with tempfile.TemporaryDirectory(prefix="paofed-fuzz-") as folder:
         for file, content in files.items():
+            (Path(folder) / file).parent.mkdir(exist_ok=True)
             (Path(folder) / file).write_bytes(content)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         refusal = harm = ""

@@ -14,6 +14,7 @@ _NAMES: Mapping[str, str] = {
     "fed-async": "FedAsync",
     "fed-buff": "FedBuff",
     "ace": "ACE",
+    "aced": "ACED",
     "ca2fl": "CA2FL",
     "aso-fed": "ASO-Fed",
     "fed-at": "FedAT",
