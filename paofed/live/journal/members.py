@@ -291,8 +291,8 @@ class Members(Credentials):
         """Return the columns of a table in SQL, each cast to the type that the table declares."""
         declared = {row[1]: row[2] for row in self._rows(f"PRAGMA table_info({table})")}
         return ", ".join(
-            # The bytes of a blob may be no text.
-            f"CAST(CASE typeof({name}) WHEN 'blob' THEN hex({name}) ELSE {name} END "
+            # The bytes of a blob may be no text, and NULL has no type.
+            f"CAST(CASE typeof({name}) WHEN 'blob' THEN hex({name}) ELSE coalesce({name}, '') END "
             f"AS {declared[name]})"
             for name in _SEALED[table].split(", ")
         )

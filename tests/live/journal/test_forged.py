@@ -260,21 +260,25 @@ def test_a_member_that_cannot_be_is_told(index: int, fleet: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "column"),
+    ("table", "column", "value"),
     [
-        ("device", "label"), ("device", "credential"), ("device", "quarantined"),
-        ("device", "removed"), ("spoken", "gateway"), ("revoked", "credential"),
-        ("server", "credential"), ("expiring", "credential"), ("expiring", "until"),
+        ("device", "label", b"\xff"), ("device", "credential", b"\xff"),
+        ("device", "quarantined", "x"), ("device", "removed", "x"), ("device", "removed", 0.5),
+        ("spoken", "gateway", b"\xff"), ("revoked", "credential", None),
+        ("revoked", "credential", b"\xff"), ("server", "credential", b"\xff"),
+        ("expiring", "credential", b"\xff"), ("expiring", "until", "x"),
     ],
 )  # fmt: skip
-def test_a_row_of_other_types_is_mended(table: str, column: str, fleet: Path) -> None:
+def test_a_row_of_other_types_is_mended(
+    table: str, column: str, value: object, fleet: Path
+) -> None:
     with opened(fleet) as store:
         store.add_spoken(["the gateway"])
         store.serve_as("s")
         store.reissue(1, "a")
         store.reissue(1, "b")
         store.reissue(1, "c", until=1e9)
-    forge(fleet, table, column, b"\xff")  # no text, and no number
+    forge(fleet, table, column, value)
     assert REMEDY in refusal(fleet)
     with opened(fleet, to_repair=True) as store:
         found = store.repair()
