@@ -13,12 +13,13 @@ import numpy as np
 import polars
 
 from paofed.cli.shared.rows import SampleReader
+from paofed.errors import InputError
 from paofed.live.device.state import load_state, saved_manifest
 from paofed.live.fleet import settings, tokens
 from paofed.live.fleet.accounts import read_accounts
 from paofed.live.fleet.backup import restore
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import CONFIRMED
+from paofed.live.journal.database import CONFIRMED, REMEDY
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.store import Store
 from paofed.live.protocol.edge import Edge
@@ -110,9 +111,18 @@ def _look(folder: Path) -> object:
 
 
 def _repair(folder: Path) -> object:
-    with closing(Store.open(folder, to_repair=True)) as store:
-        store.repair()
-    return _look(folder)
+    """A repair works, or says what else to do; after it, nothing is wrong any more."""
+    try:
+        with closing(Store.open(folder, to_repair=True)) as store:
+            store.repair()
+    except InputError as error:
+        if REMEDY in str(error):
+            raise RuntimeError(f"a repair names itself: {error}") from None
+        raise
+    try:
+        return _look(folder)
+    except InputError as error:
+        raise RuntimeError(f"repaired, and yet: {error}") from None
 
 
 def _confirmed() -> Files:
@@ -125,11 +135,22 @@ def _tar() -> Files:
 
 
 def _restore(place: Path) -> object:
-    restored = restore(place / "backup.tar", place / "fleet", now=100.0)
+    tar = place / "backup.tar"
+
+    def look(stage: str) -> None:
+        files = [found for found in place.rglob("*") if found.is_file() and found != tar]
+        if stage == "after unpacking" and _size(*files) > _size(tar):
+            raise OverflowError(f"{_size(*files)} bytes unpacked of {_size(tar)}")
+
+    restored = restore(tar, place / "fleet", now=100.0, sync=look)
     fleet = Fleet(place / "fleet")
     tokens.Tokens.load(fleet.folder)
     _look(fleet.folder)
     return restored.tick
+
+
+def _size(*files: Path) -> int:
+    return sum(file.stat().st_size for file in files)
 
 
 def _of_backup(name: str) -> Callable[[], Files]:

@@ -241,8 +241,11 @@ def _forged(value: Any, chance: Random) -> Any:
 
 
 def in_tar(content: bytes, chance: Random) -> bytes:
-    """A tar in which a header says other things, or a file holds others, with right checksums."""
-    file, chosen = io.BytesIO(), chance.randrange(10)
+    """A tar in which a header says other things, or a file holds others, with right checksums.
+
+    Or each file but the first, which lists them, claims the bytes of all behind it.
+    """
+    file, chosen = io.BytesIO(), chance.choice((*range(10), None))
     with (
         tarfile.open(fileobj=io.BytesIO(content)) as old,
         tarfile.open(fileobj=file, mode="w") as new,
@@ -250,7 +253,10 @@ def in_tar(content: bytes, chance: Random) -> bytes:
         for number, member in enumerate(old):
             taken = old.extractfile(member)
             held = taken.read() if taken is not None else b""
-            if number == chosen:
+            if chosen is None and number:
+                rest = len(content) - member.offset_data
+                member.pax_headers = {"GNU.sparse.realsize": str(rest)}
+            elif number == chosen:
                 if chance.random() < 0.6:
                     held = of_name(member.name)(held, chance)
                 else:
@@ -269,7 +275,8 @@ def _misname(member: tarfile.TarInfo, chance: Random) -> None:
                 ("../x", "/x", "x", "devices/x", "devices/a/b", "ü", "contents")
             )
         case _:
-            key = chance.choice(("GNU.sparse.size", "GNU.sparse.map", "size", "path", "mtime"))
+            sparse = chance.choice(("size", "map", "realsize"))
+            key = chance.choice((f"GNU.sparse.{sparse}", "size", "path", "mtime"))
             value = chance.choice(
                 ("-1", "0", "1e9", "99999999999", "0,x", "0,4", "x\0y", "9" * 5000)
             )

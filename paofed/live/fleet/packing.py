@@ -1,8 +1,9 @@
 """The files of a fleet's folder in one tar, and back, without trusting what the tar says.
 
-The first file, `contents`, has the names of all the others. A tar can hold much else: links,
-folders, and sparse files, a few bytes of which stand for as many zeros as a disk has room for. None
-of these is a part of a backup: a plain file is never larger than the tar that holds it.
+The first file, `contents`, has the names of all the others, in their order. A tar can hold much
+else: links, folders, sparse files, a few bytes of which stand for as many zeros as a disk has room
+for, and files that share their bytes with others. None of these is a part of a backup: its plain
+files together are never larger than the tar that holds them.
 """
 
 import io
@@ -10,6 +11,8 @@ import shutil
 import tarfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, Self
 
@@ -19,7 +22,7 @@ from paofed.files import replacing
 _CONTENTS = "contents"
 _KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.XHDTYPE)  # plain files, and their long names
 _LONGEST_HEADER = 2**16  # bytes of the names and times before a file
-_LONGEST_CONTENTS = 2**26  # bytes: the names of a million files
+_SPARSE = "GNU.sparse."  # how the names begin of what is said of a sparse file
 _SHOWN = 100  # characters of a name that an error quotes
 # What tarfile raises for a header that makes no sense.
 _DAMAGE = (tarfile.TarError, EOFError, ValueError, ArithmeticError, LookupError, RuntimeError)
@@ -73,25 +76,30 @@ def unpack(path: Path, place: Path, parts: Parts) -> None:
     for name in parts.folders:
         (place / name).mkdir(mode=0o700)
     with _reading(path) as archive:
-        listed = _listed(archive)
-        missing = {*parts.needed, *listed}
-        for member in iter(archive.next, None):
-            if member.name not in listed or not parts.has(member.name):
+        files = _plain_files(archive, path.stat().st_size)
+        for name, member in zip_longest(_listed(archive, next(files, None)), files):
+            if member is None:
+                raise _lacking(path, name)
+            if member.name != name or not parts.has(name):
                 raise FileError(
                     f"{path} is not a backup of a fleet: it holds {member.name!r:.{_SHOWN}}"
                 )
-            if member.name not in missing:
-                raise FileError(f"{path} is not a backup of a fleet: {member.name} is there twice")
-            missing.remove(member.name)
+            if (place / name).exists():
+                raise FileError(f"{path} is not a backup of a fleet: {name} is there twice")
             with (
                 _content(archive, member) as content,
-                replacing(place / member.name, secret=True) as file,
+                replacing(place / name, secret=True) as file,
             ):
                 shutil.copyfileobj(content, file)
-    if missing:
-        raise FileError(
-            f"{path} is not a whole backup of a fleet: there is no {min(missing):.{_SHOWN}} in it"
-        )
+    for name in parts.needed:
+        if not (place / name).exists():
+            raise _lacking(path, name)
+
+
+def _lacking(path: Path, name: str) -> FileError:
+    return FileError(
+        f"{path} is not a whole backup of a fleet: there is no {name!r:.{_SHOWN}} in it"
+    )
 
 
 @contextmanager
@@ -109,20 +117,29 @@ def _reading(path: Path) -> Iterator[tarfile.TarFile]:
         raise FileError(f"{path} is not a backup of a fleet, or not a whole one: {error}") from None
 
 
-def _listed(archive: tarfile.TarFile) -> set[str]:
-    """Return the names that the first file of the tar lists."""
-    first = archive.next()
-    if first is None or first.name != _CONTENTS or first.size > _LONGEST_CONTENTS:
+def _plain_files(archive: tarfile.TarFile, size: int) -> Iterator[tarfile.TarInfo]:
+    """Yield the files of a tar of `size` bytes; together they are no larger than the tar."""
+    left = size
+    for member in iter(archive.next, None):
+        left -= member.size
+        is_sparse = member.issparse() or any(key.startswith(_SPARSE) for key in member.pax_headers)
+        if is_sparse or member.size < 0 or left < 0:
+            raise tarfile.ReadError(f"{member.name!r:.{_SHOWN}} has not the bytes that it claims")
+        yield member
+
+
+def _listed(archive: tarfile.TarFile, first: tarfile.TarInfo | None) -> Iterator[str]:
+    """Yield the names that the first file of the tar lists; a longer name than any is cut."""
+    if first is None or first.name != _CONTENTS:
         raise tarfile.ReadError(f"it does not begin with its {_CONTENTS}")
     with _content(archive, first) as content:
-        return set(content.read().decode().split("\n"))
+        for line in iter(partial(content.readline, _LONGEST_HEADER), b""):
+            yield line.decode().removesuffix("\n")
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    """Open a plain file, which is no larger than the tar."""
-    largest = Path(str(archive.name)).stat().st_size
-    is_plain = not member.issparse() and 0 <= member.size <= largest
-    content = archive.extractfile(member) if is_plain else None
+    """Open a plain file."""
+    content = archive.extractfile(member)
     if content is None:
-        raise tarfile.ReadError(f"{member.name!r:.{_SHOWN}} has not the bytes that it claims")
+        raise tarfile.ReadError(f"{member.name!r:.{_SHOWN}} is no plain file")
     return content

@@ -9,6 +9,7 @@ from pathlib import Path
 from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, Database, StoreError
 from paofed.live.journal.schema import WIRE_2, checksum, is_intact
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.scaling import ManifestError
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,12 @@ class Epochs(Database):
             f"SELECT generation, json, line, tick, time, why, checksum FROM manifest {which}"  # noqa: S608 (constants)
         )
         for row in rows:
-            if not is_intact(row, int, str, int, int, float, str):
-                newest = self._rows("SELECT max(generation) FROM manifest")[0][0]
-                raise self._damaged(LAST_RESORT if row[0] == newest else REMEDY)
-        return [self._known.setdefault(row, Epoch(*row[:-1])) for row in rows]
+            if row not in self._known:
+                if not is_intact(row, int, str, int, int, float, str) or not _is_manifest(row[1]):
+                    newest = self._rows("SELECT max(generation) FROM manifest")[0][0]
+                    raise self._damaged(LAST_RESORT if row[0] == newest else REMEDY)
+                self._known[row] = Epoch(*row[:-1])
+        return [self._known[row] for row in rows]
 
     def _agree(self, epoch: Epoch) -> None:
         """Write a manifest, inside a transaction; it counts as a change of the fleet."""
@@ -114,3 +117,11 @@ class Epochs(Database):
 
     def _damaged(self, remedy: str = LAST_RESORT) -> StoreError:
         return StoreError(f"the manifest in {self.folder / FILE} is damaged: {remedy}")
+
+
+def _is_manifest(text: str) -> bool:
+    try:
+        Manifest.from_json(text)
+    except ManifestError:
+        return False
+    return True

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays, save_arrays
 from paofed.errors import FileError, InputError
 from paofed.forms import Contents, Form
+from paofed.live.journal.members import MOST_DEVICES
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
@@ -18,7 +19,6 @@ from paofed.live.protocol.messages import LAST_TICK
 from paofed.live.protocol.rule_state import RuleState, Sent
 from paofed.live.protocol.scaling import ManifestError
 
-_MOST_DEVICES = 1_000_000  # a server keeps some numbers for every index up to the largest
 _LATEST = LAST_TICK + 255  # of an update that came from a device whose clock is ahead
 MESSAGES = Contents(
     arrays={
@@ -82,7 +82,7 @@ def replay_messages(path: str | Path) -> FleetModel:
 
 def _impossible(arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> str | None:
     """Say what no server can have accepted in these messages, or return None."""
-    for name, largest in (("device", _MOST_DEVICES - 1), ("sent", _LATEST), ("arrived", _LATEST)):
+    for name, largest in (("device", MOST_DEVICES - 1), ("sent", _LATEST), ("arrived", _LATEST)):
         column = arrays[name]
         if ((column < 0) | (column > largest)).any():
             return f"{name} is not from 0 to {largest:,} in every message"

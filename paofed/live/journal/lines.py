@@ -242,9 +242,11 @@ class Lines(Members):
 
     def _taken_up(self, coordinator: Coordinator, records: Iterable[Record]) -> None:
         """Let a server take up lines of the journal; a line of nobody's is an error."""
-        coordinator.recover(self._of_members(records, coordinator.devices.known.size))
+        coordinator.recover(self._of_members(records, coordinator))
 
-    def _of_members(self, records: Iterable[Record], members: int) -> Iterator[Record]:
+    def _of_members(self, records: Iterable[Record], coordinator: Coordinator) -> Iterator[Record]:
+        """Yield lines of the journal; one of a device that the server does not know is an error."""
+        members = coordinator.devices.known.size
         for record in records:
             if record.device >= members:
                 raise StoreError(

@@ -9,7 +9,7 @@ from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, StoreError
 from paofed.live.journal.schema import checksum
 from paofed.live.protocol.coordinator import Coordinator
 
-_LAST = 2**22 - 1  # the highest index of a device: a server has a row for each index up to there
+MOST_DEVICES = 2**22  # a server keeps some numbers for every index up to the largest
 
 # Issues a credential to the device of an index and a label; returns the text that the broker knows.
 Issue = Callable[[int, str], str]
@@ -119,8 +119,10 @@ class Members(Credentials):
         first = found = self._rows("SELECT coalesce(max(id) + 1, 0) FROM device")[0][0]
         for label in labels:
             self.require_new(label)
-            if found > _LAST:
-                raise StoreError(f"a fleet has at most {_LAST + 1:,} devices: make another fleet")
+            if found >= MOST_DEVICES:
+                raise StoreError(
+                    f"a fleet has at most {MOST_DEVICES:,} devices: make another fleet"
+                )
             self._connection.execute(
                 "INSERT INTO device (id, label, credential, quarantined, removed, checksum) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -195,7 +197,7 @@ class Members(Credentials):
         )
         for row in rows:
             self._require_intact(row, f"device {row[0]}", int, str, str, int, int)
-            if not 0 <= row[0] <= _LAST:
+            if not 0 <= row[0] < MOST_DEVICES:
                 raise StoreError(f"{self.folder / FILE} has a device {row[0]}: {LAST_RESORT}")
         spoken = self._spoken(device)
         return [
@@ -265,20 +267,35 @@ class Members(Credentials):
             for device in damaged:
                 execute("UPDATE device SET quarantined = 1 WHERE id = ?", (device,))
             for table, columns in _SEALED.items():
+                execute(f"UPDATE {table} SET ({columns}) = ({self._typed(table)})")  # noqa: S608 (constants)
                 execute(f"UPDATE {table} SET checksum = crc({columns})")  # noqa: S608 (constants)
             execute(f"UPDATE seal SET total = ({_TOTAL}), changes = ?", (changes,))  # noqa: S608 (constants)
         return Mended(tuple(damaged), len(regained), complete)
 
     def _bad(self, table: str) -> list[tuple[Any, ...]]:
         """Return the damaged rows of a table."""
-        columns = _SEALED[table]
-        return self._rows(f"SELECT {columns} FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+        return self._rows(f"SELECT {_SEALED[table]} FROM {table} WHERE {self._is_bad(table)}")  # noqa: S608 (constants)
 
     def _drop(self, table: str) -> list[tuple[Any, ...]]:
         """Delete the damaged rows of a table, inside a transaction, and return them."""
-        bad, columns = self._bad(table), _SEALED[table]
-        self._connection.execute(f"DELETE FROM {table} WHERE checksum IS NOT crc({columns})")  # noqa: S608 (constants)
+        bad = self._bad(table)
+        self._connection.execute(f"DELETE FROM {table} WHERE {self._is_bad(table)}")  # noqa: S608 (constants)
         return bad
+
+    def _is_bad(self, table: str) -> str:
+        """Return the condition in SQL that a row has another checksum, or values of other types."""
+        columns = _SEALED[table]
+        return f"checksum IS NOT crc({columns}) OR ({columns}) IS NOT ({self._typed(table)})"
+
+    def _typed(self, table: str) -> str:
+        """Return the columns of a table in SQL, each cast to the type that the table declares."""
+        declared = {row[1]: row[2] for row in self._rows(f"PRAGMA table_info({table})")}
+        return ", ".join(
+            # The bytes of a blob may be no text, and NULL has no type.
+            f"CAST(CASE typeof({name}) WHEN 'blob' THEN hex({name}) ELSE coalesce({name}, '') END "
+            f"AS {declared[name]})"
+            for name in _SEALED[table].split(", ")
+        )
 
     def introduce(self, coordinator: Coordinator) -> None:
         """Tell the server's state machine who its devices are."""

@@ -209,13 +209,13 @@ class Store(Tallies):
         if known is None or not complete:
             known = held._replace(lines=0)
         mended = self._mend_members(revoked)
-        intact = [found for found in self.snapshots() if self._state(found) is not None]
-        snapshot = self._newest_intact(intact)
+        intact = self._intact()
+        snapshot = intact[-1]
         coordinator = self._unpacked(snapshot)
         good: list[Record] = []
         with suppress(StoreError):
-            good.extend(self.journal(snapshot.line))
-        self._taken_up(coordinator, good)
+            good.extend(self._of_members(self.journal(snapshot.line), coordinator))
+        coordinator.recover(good)
         last = snapshot.line + len(good)
         written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
         keep = self._agreeing(intact)
@@ -238,15 +238,27 @@ class Store(Tallies):
             lost, changes, complete, mended.devices, mended.regained, unknown=not mended.complete
         )
 
-    def _newest_intact(self, snapshots: list[Snapshot]) -> Snapshot:
-        """Return the newest snapshot, unless its manifest, or a newer manifest, is missing."""
-        found = snapshots[-1] if snapshots else None
+    def _intact(self) -> list[Snapshot]:
+        """Return the snapshots that a server can begin from; there is one of the present manifest.
+
+        A newer manifest that is missing, or members that nobody can take up, are errors.
+        """
+        self.members()
         present = self._present().generation
-        if found is not None and found.generation > present:
+        found = [each for each in self.snapshots() if self._state(each) is not None]
+        if any(each.generation > present for each in found):
             raise self._damaged()
-        if found is None or found.generation < present:
+        intact = [each for each in found if self._can_begin(each)]
+        if not intact or intact[-1].generation < present:
             raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
-        return found
+        return intact
+
+    def _can_begin(self, snapshot: Snapshot) -> bool:
+        try:
+            self._unpacked(snapshot)
+        except StoreError:
+            return False
+        return True
 
     def _agreeing(self, snapshots: list[Snapshot]) -> list[Snapshot]:
         """Return the newest snapshots as far back as the journal turns each into the next."""

@@ -3,6 +3,7 @@
 import io
 import os
 import tarfile
+import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -111,12 +112,74 @@ def test_a_file_is_no_larger_than_the_tar(name: str, pax: dict[str, str], tmp_pa
     refused(path, tmp_path)
 
 
-def test_a_long_list_of_contents_is_not_read(tmp_path: Path) -> None:
+def peak(work: Callable[[], object]) -> int:
+    """The most bytes of memory that some work takes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_line_of_contents_is_not_read(tmp_path: Path) -> None:
     path, member = tmp_path / "b.tar", tarfile.TarInfo("contents")
     member.size = 2**27
     path.write_bytes(member.tobuf())
     os.truncate(path, 2**28)  # a hole on this disk
-    assert "does not begin with its contents" in refused(path, tmp_path)
+    assert peak(lambda: refused(path, tmp_path)) < 2**21
+
+
+def test_a_long_list_of_contents_takes_no_memory(tmp_path: Path) -> None:
+    listed = "\n".join(f"devices/{number:x}" for number in range(30_000))
+    path = forged(tmp_path / "b.tar", contents=f"needed\nkey\n{listed}")
+    assert peak(lambda: refused(path, tmp_path)) < len(listed)
+
+
+def overlapping(path: Path, members: int, size: int, *, hidden: bool) -> Path:
+    """A tar of files that claim the bytes of those behind them.
+
+    GNU.sparse.realsize alone changes a file's size, and not where the next one begins. A second
+    header, about nothing, is what the library keeps of both: the first header is `hidden` then.
+    """
+    names = ["needed", *(f"devices/{number}" for number in range(members - 1))]
+    blocks = [plain("contents", "\n".join(names).encode())]
+    for place, name in enumerate(names):
+        blocks += [pax_header("comment", "x")] * hidden
+        blocks += [pax_header("GNU.sparse.realsize", str(size * (members - place)))]
+        blocks += [plain(name, bytes(size))]
+    path.write_bytes(b"".join(blocks) + bytes(1024))
+    return path
+
+
+def plain(name: str, content: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.type = len(content), kind
+    return member.tobuf() + content + bytes(-len(content) % 512)
+
+
+def pax_header(key: str, value: str) -> bytes:
+    """A header that says more of the next file."""
+    rest = f" {key}={value}\n"
+    line = f"{len(rest) + 2}{rest}"  # its own length is a part of it, here of two digits
+    assert 10 <= len(line) < 100
+    return plain("about", line.encode(), tarfile.XHDTYPE)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_files_together_are_no_larger_than_the_tar(hidden: bool, tmp_path: Path) -> None:
+    path = overlapping(tmp_path / "b.tar", 30, 5000, hidden=hidden)
+    place = tmp_path / "place"
+    place.mkdir()
+    with pytest.raises(FileError, match="has not the bytes that it claims"):
+        unpack(path, place, PARTS)
+    written = sum(found.stat().st_size for found in place.rglob("*") if found.is_file())
+    assert written <= path.stat().st_size * hidden
+
+
+def test_a_file_has_no_bytes_of_the_next(tmp_path: Path) -> None:
+    """Also where the files together are smaller than the tar, whose headers take room."""
+    refused(overlapping(tmp_path / "b.tar", 2, 10, hidden=False), tmp_path)
 
 
 def nul(path: Path) -> None:

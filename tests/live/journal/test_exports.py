@@ -172,9 +172,9 @@ def test_messages_of_another_size_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("device", -1, "device is not from 0 to 999,999 in every message"),
-        ("device", 10**9, "device is not from 0 to 999,999 in every message"),
-        ("device", 2**64 - 1, "device is not from 0 to 999,999 in every message"),
+        ("device", -1, "device is not from 0 to 4,194,303 in every message"),
+        ("device", 10**9, "device is not from 0 to 4,194,303 in every message"),
+        ("device", 2**64 - 1, "device is not from 0 to 4,194,303 in every message"),
         ("sent", -1, "sent is not from 0 to 4,294,967,550 in every message"),
         ("arrived", 2**40, "arrived is not from 0 to 4,294,967,550 in every message"),
         ("sent", 9, "a message arrived before it was sent"),

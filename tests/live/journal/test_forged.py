@@ -1,6 +1,7 @@
 """Rows that somebody changed together with their checksums: told in a line, and never a traceback.
 
-Whatever makes sense is believed: nobody can tell it from what a server wrote.
+Whatever makes sense is believed: nobody can tell it from what a server wrote. An error that names a
+repair is right: the repair works, and the fleet can be verified and served after it.
 """
 
 import json
@@ -16,15 +17,16 @@ from paofed.archives import packed, unpacked
 from paofed.cli import main
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.live.journal.database import StoreError
-from paofed.live.journal.members import _TOTAL, Members
+from paofed.live.journal.database import LAST_RESORT, REMEDY, StoreError
+from paofed.live.journal.members import _SEALED, _TOTAL, Members
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Store
 from paofed.live.protocol.saved import STATE
-from tests.live.fleets import opened
+from tests.live.fleets import live, manifest, opened
 from tests.live.stores import ask, execute, made, refusal
 
 LINE = "arrived, device, sent, vals, level"
+MANIFEST = "generation, json, line, tick, time, why"
 VALUES = np.ones(2, dtype="<f4").tobytes()
 
 # A line of the journal as somebody changed it, of a fleet of three whose updates have two numbers.
@@ -61,11 +63,21 @@ def fleet(lived: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def verified(folder: Path) -> None:
-    """Everything that reads a journal says that it is damaged."""
+def told(folder: Path) -> None:
+    """Everything that reads a journal says that it is damaged, and that a repair helps."""
     for does in (Store.verify, Store.recover):
-        assert "fleet.sqlite" in refusal(folder, does)
+        assert "fleet.sqlite" in (said := refusal(folder, does))
+        assert REMEDY in said
     assert main(["fleet", "verify", str(folder)]) == 2
+
+
+def repaired(folder: Path, *, lost: int = 0) -> None:
+    """A repair loses the updates behind the damage alone, and the fleet goes on."""
+    with opened(folder, to_repair=True) as store:
+        assert store.repair().lost == lost
+    with opened(folder) as store:
+        assert store.verify().agrees
+        assert store.recover().counts["accepted"] == 75 - lost
 
 
 @pytest.mark.parametrize("columns", LINES.values(), ids=LINES)
@@ -73,7 +85,8 @@ def test_a_line_that_no_server_wrote_is_told(columns: tuple[Any, ...], fleet: Pa
     named = LINE.replace(",", " = ?,") + " = ?"
     forged = (*columns, checksum(*columns), 66)
     execute(fleet, (f"UPDATE journal SET {named}, checksum = ? WHERE line = ?", forged))  # noqa: S608
-    verified(fleet)
+    told(fleet)
+    repaired(fleet, lost=10)
 
 
 def test_a_line_before_a_snapshot_is_told(fleet: Path) -> None:
@@ -82,6 +95,7 @@ def test_a_line_before_a_snapshot_is_told(fleet: Path) -> None:
     changed = f"UPDATE journal SET {columns} WHERE line = 40"  # noqa: S608
     execute(fleet, (changed, (10**9, total, VALUES)))
     assert "a line of device 1000000000, which is not in the fleet" in refusal(fleet, Store.verify)
+    repaired(fleet)
 
 
 State = dict[str, NDArray[Any]]
@@ -174,13 +188,15 @@ def test_a_snapshot_that_no_server_took_is_told(
     state = state_of(fleet)
     change(state)
     forge_state(fleet, packed(state))
-    verified(fleet)
+    told(fleet)
+    repaired(fleet)
 
 
 @pytest.mark.parametrize("blob", [b"", b"PK", b"x" * 500, "a text", 5, packed({"x": np.zeros(2)})])
 def test_a_snapshot_that_is_none_is_told(blob: object, fleet: Path) -> None:
     forge_state(fleet, blob)
-    verified(fleet)
+    told(fleet)
+    repaired(fleet)
 
 
 def test_a_snapshot_with_an_update_that_waits_is_none_of_these(fleet: Path) -> None:
@@ -198,30 +214,87 @@ def test_a_snapshot_with_an_update_that_waits_is_none_of_these(fleet: Path) -> N
 )
 def test_a_manifest_that_cannot_have_held_is_told(column: str, value: object, fleet: Path) -> None:
     execute(fleet, (f"UPDATE manifest SET {column} = ?", (value,)))  # noqa: S608
-    ((*row,),) = ask(fleet, "SELECT generation, json, line, tick, time, why FROM manifest")
+    ((*row,),) = ask(fleet, f"SELECT {MANIFEST} FROM manifest")  # noqa: S608
     execute(fleet, ("UPDATE manifest SET checksum = ?", (checksum(*row),)), seal())
-    assert main(["fleet", "verify", str(fleet)]) == 2
+    assert LAST_RESORT in refusal(fleet, Store.verify)
+    assert main(["fleet", "repair", str(fleet)]) == 2
+
+
+def test_an_earlier_manifest_that_is_none_can_be_done_without(fleet: Path) -> None:
+    with opened(fleet) as store:
+        begun = store.recover()
+        begun.close(25)
+        store.begin_epoch(begun.under(manifest(epoch=4)), "changed")
+        live(store, store.recover(), range(25, 27))
+    execute(fleet, ("UPDATE manifest SET json = '[]' WHERE generation = 1", ()))
+    ((*row,),) = ask(fleet, f"SELECT {MANIFEST} FROM manifest WHERE generation = 1")  # noqa: S608
+    changed = "UPDATE manifest SET checksum = ? WHERE generation = 1", (checksum(*row),)
+    execute(fleet, changed, seal())
+    assert REMEDY in refusal(fleet, Store.verify)
+    for command in ("repair", "verify"):
+        assert main(["fleet", command, str(fleet)]) == 0
+    with opened(fleet) as store:
+        assert store.recover().counts["accepted"] == 81
 
 
 def seal() -> tuple[str, tuple[object, ...]]:
     return f"UPDATE seal SET total = ({_TOTAL})", ()  # noqa: S608
 
 
+def forge(fleet: Path, table: str, column: str, value: object) -> None:
+    """Change a column of a table's last row, with a right checksum."""
+    named = f"rowid = (SELECT max(rowid) FROM {table})"  # noqa: S608
+    execute(fleet, (f"UPDATE {table} SET {column} = ? WHERE {named}", (value,)))  # noqa: S608
+    rows = ask(fleet, f"SELECT rowid, {_SEALED[table]} FROM {table}")  # noqa: S608
+    changed = f"UPDATE {table} SET checksum = ? WHERE rowid = ?"  # noqa: S608
+    execute(fleet, *((changed, (checksum(*row), number)) for number, *row in rows), seal())
+
+
+@pytest.mark.parametrize("index", [-1, 10**12])
+def test_a_member_that_cannot_be_is_told(index: int, fleet: Path) -> None:
+    forge(fleet, "device", "id", index)
+    said = f"has a device {index}: {LAST_RESORT}"
+    assert said in refusal(fleet)
+    with opened(fleet, to_repair=True) as store, pytest.raises(StoreError, match=said):
+        store.repair()
+
+
 @pytest.mark.parametrize(
-    ("column", "value"), [("id", -1), ("id", 10**12), ("label", b"x"), ("removed", "x")]
-)
-def test_a_member_that_cannot_be_is_told(column: str, value: object, fleet: Path) -> None:
-    execute(fleet, (f"UPDATE device SET {column} = ? WHERE id = 2", (value,)))  # noqa: S608
-    rows = ask(fleet, "SELECT id, label, credential, quarantined, removed FROM device")
-    sums = [("UPDATE device SET checksum = ? WHERE id = ?", (checksum(*r), r[0])) for r in rows]
-    execute(fleet, *sums, seal())
-    assert main(["fleet", "verify", str(fleet)]) == 2
+    ("table", "column", "value"),
+    [
+        ("device", "label", b"\xff"), ("device", "credential", b"\xff"),
+        ("device", "quarantined", "x"), ("device", "removed", "x"), ("device", "removed", 0.5),
+        ("spoken", "gateway", b"\xff"), ("revoked", "credential", None),
+        ("revoked", "credential", b"\xff"), ("server", "credential", b"\xff"),
+        ("expiring", "credential", b"\xff"), ("expiring", "until", "x"),
+    ],
+)  # fmt: skip
+def test_a_row_of_other_types_is_mended(
+    table: str, column: str, value: object, fleet: Path
+) -> None:
+    with opened(fleet) as store:
+        store.add_spoken(["the gateway"])
+        store.serve_as("s")
+        store.reissue(1, "a")
+        store.reissue(1, "b")
+        store.reissue(1, "c", until=1e9)
+    forge(fleet, table, column, value)
+    assert REMEDY in refusal(fleet)
+    with opened(fleet, to_repair=True) as store:
+        found = store.repair()
+    assert found.lost == 0
+    assert found.devices == ((3,) if table in ("device", "spoken") else ())
+    assert found.unknown == (table != "device")
+    with opened(fleet) as store:
+        assert [member.device for member in store.members() if member.quarantined] == list(
+            found.devices
+        )
 
 
 def test_a_fleet_is_never_larger_than_can_be_read(
     fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{Members.__module__}._LAST", 3)
+    monkeypatch.setattr(f"{Members.__module__}.MOST_DEVICES", 4)
     with opened(fleet) as store:
         store.add("the fourth")
         with pytest.raises(StoreError, match="a fleet has at most 4 devices: make another"):
