@@ -126,7 +126,7 @@ class Algorithm:
         return {"clip": isinstance(self.server, Bounded), "bound": bounded}
 
     def forgets(self, max_age: int) -> str | None:
-        """Say after the method's name that messages may be older than its server remembers, or None.
+        """Say of an algorithm that messages may be older than its server remembers, or None.
 
         `max_age` is for an algorithm without its own age limit.
         """
