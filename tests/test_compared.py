@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from paofed.algorithms.spec import from_text
 from paofed.cli import parser_of
 from paofed.racing.rejection import student_of_race
 from paofed.report.compare.comparison import Plan
@@ -22,6 +23,7 @@ from paofed.report.compare.settings import USUAL
 from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate, student_95
 from paofed.words import size
+from paofed.world.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
@@ -209,6 +211,14 @@ def test_the_reproduction_s_page_shows_the_same() -> None:
     assert html.escape(summary(FOUND)) in text
     for line in digest(FOUND):
         assert code(line.best.word) in text
+
+
+def test_it_says_whose_servers_forget_in_setting_2() -> None:
+    oldest = Scenario.load("setting-2").max_age
+    short = [name for name, one in LINEUP.items() if from_text(one.candidates()[0]).forgets(oldest)]
+    *names, last = (f"`{name}`" for name in short)
+    _, _, limits = WORDS.partition("The limits of this comparison: ")
+    assert f"the servers of {', '.join(names)} and {last} remember ten past models" in limits
 
 
 def test_the_command_and_the_version_that_made_it() -> None:

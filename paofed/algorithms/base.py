@@ -126,7 +126,7 @@ class Algorithm:
         return {"clip": isinstance(self.server, Bounded), "bound": bounded}
 
     def forgets(self, max_age: int) -> str | None:
-        """Say that messages may be older than the server remembers, or None.
+        """Say of an algorithm that messages may be older than its server remembers, or None.
 
         `max_age` is for an algorithm without its own age limit.
         """
@@ -135,7 +135,7 @@ class Algorithm:
         if reach is None or limit <= reach:
             return None
         return (
-            f"{self.name} remembers {reach} past models, and messages may be {limit} ticks old: "
+            f"remembers {reach} past models, and messages may be {limit} ticks old: "
             f"older ones are measured against the wrong model; give memory={limit}"
         )
 

@@ -130,17 +130,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _warnings_said() -> Iterator[None]:
-    """While inside, say our own warnings in one line each on stderr, and each once."""
-    shown = warnings.showwarning
+    """While inside, say our own warnings in one line each on stderr, and each once.
+
+    Python's own memory of what was said does not last: it is cleared whenever somebody's code, such
+    as numba's, catches warnings.
+    """
+    shown, said = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, PaofedWarning):
-            print(message, file=sys.stderr)
-        else:
+        if not issubclass(category, PaofedWarning):
             shown(message, category, *place, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            print(message, file=sys.stderr)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("default", PaofedWarning)
+        warnings.simplefilter("always", PaofedWarning)
         warnings.showwarning = show
         yield
 

@@ -44,13 +44,7 @@ def average(
 ) -> Average:
     """Run algorithms of the family many times in one world, spread over the cores."""
     ticks = curve_ticks(scenario.ticks, every)
-    lock, done = threading.Lock(), 0.0
-
-    def heard(part: float) -> None:
-        nonlocal done
-        with lock:
-            done += part / runs
-            report(min(done, 1.0))
+    heard = _added_up(report, runs)
 
     def one(run: int) -> tuple[FloatArray, FloatArray]:
         path: list[FloatArray] = []
@@ -92,14 +86,29 @@ def errors_of_runs(
     seed: int,
     world: int,
     every: int,
+    report: Callable[[float], None] = lambda _: None,
 ) -> FloatArray:
     """Return the errors of algorithms of the family in some runs of one world, (A, R, P)."""
+    heard = _added_up(report, len(runs))
 
     def one(run: int) -> FloatArray:
         return fast.run(
             setting, methods, seed=seed, world=world, run=run, every=every, precision="float32",
-            report=lambda _: None,
+            report=heard,
         ).mse  # fmt: skip
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return np.stack(list(pool.map(one, runs)), axis=1)
+
+
+def _added_up(report: Callable[[float], None], runs: int) -> Callable[[float], None]:
+    """Return what each of `runs` runs tells the parts of it that it has done; reports their sum."""
+    lock, done = threading.Lock(), 0.0
+
+    def heard(part: float) -> None:
+        nonlocal done
+        with lock:
+            done += part / runs
+            report(min(done, 1.0))
+
+    return heard

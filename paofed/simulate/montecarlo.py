@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.outside import split
 from paofed.algorithms.spec import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.core.random import key_of
@@ -104,7 +105,7 @@ def run(
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
         for world in _with_clean(setting, clean=clean)
     ]
-    for remark in _remarks(setting, chosen, work[0]):
+    for remark in dict.fromkeys(_remarks(setting, chosen, work[0])):
         warnings.warn(remark, PaofedWarning, stacklevel=2)
     engines = work[0].engines
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
@@ -195,12 +196,16 @@ def _taken(setting: Setting, method: Algorithm, engines: Sequence[str]) -> tuple
 
 
 def _remarks(setting: Setting, methods: Sequence[Algorithm], work: _Work) -> Iterator[str]:
-    """Yield what people should know before they wait: slow engines, servers that forget."""
+    """Yield what people should know before they wait: slow engines, servers that forget.
+
+    Algorithms are named without their options, so that dozens of candidates say the same.
+    """
     for method, engine in zip(methods, work.engines, strict=True):
+        name, _ = split(method.name)
         if reason := work.refused.get(method.name):
-            yield f"the {engine} engine takes {method.name}: {reason}"
+            yield f"the {engine} engine takes {name}: {reason}"
         if forgets := method.forgets(setting.max_age):
-            yield forgets
+            yield f"{name} {forgets}"
 
 
 def _cost(tasks: Iterable[tuple[str, Task]]) -> float:

@@ -1,6 +1,6 @@
 """What theory says of one fleet, asked by the names of algorithms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, Self, TypeAlias, get_args
 
 from paofed.algorithms.base import Algorithm, Settled
@@ -10,20 +10,19 @@ from paofed.errors import InputError, unknown
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
 from paofed.theory.outlook import Outlook, outlook
-from paofed.theory.own_runs import OwnRuns
+from paofed.theory.own_runs import OwnRuns, Report, stage
 from paofed.theory.second.curve import LearningCurve, learning_curve
-from paofed.theory.second.horizon import BestStep, best_step, steady_state
+from paofed.theory.second.horizon import FOLLOWED, BestStep, best_step, steady_state
 from paofed.theory.second.stability import StableStep, require_stable, stable_step
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
 _FOR_TRACES = Settled(step_size=0.4, max_age=10)  # for traces, which hold no settings: the paper's
 
-Report = Callable[[float], None]
-
 # What is done about the error of a prediction: runs estimate it, and one above 0.5 dB is refused;
 # or it is told and nothing is refused; or no runs are made, and the error is not known.
 Check: TypeAlias = Literal["refuse", "tell", "none"]
+_PREDICTED = 0.5  # the part of the work that is prediction, where runs follow, for progress
 _NEVERTHELESS = "; check='tell' returns it nevertheless"
 
 
@@ -107,13 +106,14 @@ class Foresight:
         report: Report = _silent,
     ) -> LearningCurve:
         """Return the expected error of the server's model, each `every` ticks and the last."""
-        _require_known(check)
+        horizon = self._horizon(ticks)
+        predicting, running = self._stages(check, horizon, report)
         record = self._stable(method)
-        points = curve_ticks(self._horizon(ticks), _at_least_one("every", every))
+        points = curve_ticks(horizon, _at_least_one("every", every))
         curve = learning_curve(
-            self.fleet, record, self.settings, points, modes=self.modes, report=report
+            self.fleet, record, self.settings, points, modes=self.modes, report=predicting
         )
-        return self._checked(record, curve, check)
+        return self._checked(record, curve, check, running)
 
     def stable_step(self, method: str | Algorithm, *, report: Report = _silent) -> StableStep:
         """Return the largest step size that is stable in the mean square."""
@@ -131,12 +131,13 @@ class Foresight:
 
         Runs with half and with twice the step say by how much it is not the best.
         """
-        _require_known(check)
         record, horizon = resolve(method), self._horizon(ticks)
-        found = best_step(self.fleet, record, self.settings, horizon, report)
+        predicting, running = self._stages(check, horizon, report)
+        found = best_step(self.fleet, record, self.settings, horizon, predicting)
         if check == "none":
             return found
-        found = self._own_runs.of_step(record, self.settings, found, self.stable_step(record).step)
+        limit = self.stable_step(record).step
+        found = self._own_runs.of_step(record, self.settings, found, limit, running)
         if check == "refuse" and (why := found.refusal()) is not None:
             raise InputError(f"{record.name}: {why}{_NEVERTHELESS}")
         return found
@@ -150,10 +151,20 @@ class Foresight:
         report: Report = _silent,
     ) -> LearningCurve:
         """Return the end of the learning curve, followed for up to 16 times `ticks` ticks."""
-        _require_known(check)
+        horizon = self._horizon(ticks)
+        predicting, running = self._stages(check, FOLLOWED * horizon, report)
         record = self._stable(method)
-        curve = steady_state(self.fleet, record, self.settings, self._horizon(ticks), report)
-        return self._checked(record, curve, check)
+        curve = steady_state(self.fleet, record, self.settings, horizon, predicting)
+        return self._checked(record, curve, check, running)
+
+    def _stages(self, check: Check, ticks: int, report: Report) -> tuple[Report, Report]:
+        """Return what predicting and running report to; refuse runs that cannot be made."""
+        if check not in get_args(Check):
+            raise InputError(unknown("check", check, get_args(Check)))
+        if check == "none":
+            return report, _silent
+        self._own_runs.require_room(ticks)
+        return stage(report, 0.0, _PREDICTED), stage(report, _PREDICTED, 1.0)
 
     def _stable(self, method: str | Algorithm) -> Algorithm:
         """Return the record of an algorithm, or refuse it if its step size is not stable."""
@@ -161,11 +172,13 @@ class Foresight:
         require_stable(self.fleet, record, self.settings)
         return record
 
-    def _checked(self, method: Algorithm, curve: LearningCurve, check: Check) -> LearningCurve:
+    def _checked(
+        self, method: Algorithm, curve: LearningCurve, check: Check, report: Report
+    ) -> LearningCurve:
         """Return a curve with its gap to runs, or refuse it."""
         if check == "none":
             return curve
-        told = self._own_runs.of_curve(method, self.settings, curve)
+        told = self._own_runs.of_curve(method, self.settings, curve, report)
         if check == "refuse" and told.gap is not None and told.gap.refused:
             why = told.gap.refusal("the predicted learning curve")
             raise InputError(f"{method.name}: {why}{_NEVERTHELESS}")
@@ -180,8 +193,3 @@ def _at_least_one(what: str, value: int) -> int:
     if value < 1:
         raise InputError(f"{what} is {value}: expected at least 1")
     return value
-
-
-def _require_known(check: Check) -> None:
-    if check not in get_args(Check):
-        raise InputError(unknown("check", check, get_args(Check)))

@@ -6,6 +6,7 @@ with all that theory does not see, such as inputs with memory.
 """
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.memory import require_memory
 from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
 from paofed.theory.second.horizon import BestStep
@@ -22,6 +24,9 @@ from paofed.world.trace import Trace
 from paofed.world.worlds import Setting, Worlds
 
 _FIRST, _MOST = 16, 256  # runs at first, and doubled up to so many while they leave it open
+_TURNED = ("x", "y", "has_data", "available", "delay", "lottery")  # what a trace has at each tick
+
+Report = Callable[[float], None]
 
 
 class OwnRuns(NamedTuple):
@@ -31,17 +36,31 @@ class OwnRuns(NamedTuple):
     seed: int = 0
     world: int = 0
 
-    def of_curve(self, method: Algorithm, settings: Settled, curve: LearningCurve) -> LearningCurve:
+    def require_room(self, ticks: int) -> None:
+        """Refuse runs over a trace, turned for so many ticks, that this machine cannot hold."""
+        if not isinstance(trace := self.source, Trace):
+            return  # the engine makes the samples of a scenario as it goes
+        at_a_time = min(_FIRST, os.cpu_count() or 1)
+        of_a_tick = sum(getattr(trace, name)[0].nbytes for name in _TURNED)
+        require_memory(
+            float(at_a_time) * ticks * of_a_tick,
+            f"{at_a_time} runs at a time over the trace, each {ticks:,} ticks long,",
+            "take fewer ticks, or check='none', which makes no runs",
+        )
+
+    def of_curve(
+        self, method: Algorithm, settings: Settled, curve: LearningCurve, report: Report
+    ) -> LearningCurve:
         """Return a learning curve with its gap to runs."""
 
         def gaps(errors: FloatArray) -> list[Gap]:
             return [Gap.largest(curve.ticks, curve.mse, errors[0])]
 
-        (gap,) = self._until_clear([method], settings, curve.ticks, gaps)
+        (gap,) = self._until_clear([method], settings, curve.ticks, gaps, report)
         return replace(curve, gap=gap)
 
     def of_step(
-        self, method: Algorithm, settings: Settled, best: BestStep, limit: float
+        self, method: Algorithm, settings: Settled, best: BestStep, limit: float, report: Report
     ) -> BestStep:
         """Return a best step with its gap to runs, and to runs with half and twice the step.
 
@@ -56,7 +75,7 @@ class OwnRuns(NamedTuple):
             return [Gap.largest(ticks, mse, errors[0]), lost]
 
         tried = [replace(method, step_size=step) for step in steps]
-        gap, lost = self._until_clear(tried, settings, ticks, gaps)
+        gap, lost = self._until_clear(tried, settings, ticks, gaps, report)
         return BestStep(best.step, replace(best.curve, gap=gap), lost)
 
     def _until_clear(
@@ -65,25 +84,30 @@ class OwnRuns(NamedTuple):
         settings: Settled,
         points: IntArray,
         gaps: Callable[[FloatArray], list[Gap]],
+        report: Report,
     ) -> list[Gap]:
         """Run algorithms over the same worlds until all `gaps` are clear, at most 256 times.
 
-        `gaps` is given the errors of all runs at the ticks `points`, (A, R, P).
+        `gaps` is given the errors of all runs at the ticks `points`, (A, R, P). Nobody knows how
+        many runs it takes: each round of runs is reported as half of what was left.
         """
         from paofed.simulate.average import errors_of_runs  # and the engine, which takes a second
 
         setting = self._over(int(points[-1]) + 1)
         settled = [replace(m, **m.settled(**settings._asdict())._asdict()) for m in methods]
         every = math.gcd(*(points + 1).tolist())
-        errors = np.empty((len(methods), 0, points.size))
+        errors, done = np.empty((len(methods), 0, points.size)), 0.0
         while True:
             runs = range(errors.shape[1], max(_FIRST, 2 * errors.shape[1]))
             curves = errors_of_runs(
-                setting, settled, runs, seed=self.seed, world=self.world, every=every
-            )
+                setting, settled, runs, seed=self.seed, world=self.world, every=every,
+                report=stage(report, done, (1 + done) / 2),
+            )  # fmt: skip
+            done = (1 + done) / 2
             errors = np.concatenate([errors, curves[:, :, (points + 1) // every - 1]], axis=1)
             found = gaps(errors)
             if errors.shape[1] >= _MOST or all(gap.clear for gap in found):
+                report(1.0)
                 return found
 
     def _over(self, ticks: int) -> Setting:
@@ -97,6 +121,11 @@ class OwnRuns(NamedTuple):
         return scenario.model_copy(update={"ticks": times * scenario.ticks, "stream": longer})
 
 
+def stage(report: Report, begin: float, end: float) -> Report:
+    """Return what a stage of work reports to, that goes from share `begin` of all to `end`."""
+    return lambda done: report(begin + (end - begin) * done)
+
+
 def turning(trace: Trace, ticks: int) -> Callable[[int, int], Trace]:
     """Return runs made of a trace: each client's time begins at a random tick and goes round.
 
@@ -106,7 +135,6 @@ def turning(trace: Trace, ticks: int) -> Callable[[int, int], Trace]:
     def turned(_: int, run: int) -> Trace:
         begins = np.random.default_rng(run).integers(trace.ticks, size=trace.clients)
         then = (np.arange(ticks)[:, None] + begins) % trace.ticks, np.arange(trace.clients)
-        moved = ("x", "y", "has_data", "available", "delay", "lottery")
-        return replace(trace, **{name: getattr(trace, name)[then] for name in moved})
+        return replace(trace, **{name: getattr(trace, name)[then] for name in _TURNED})
 
     return turned

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -12,8 +13,8 @@ import pytest
 
 from paofed import __version__
 from paofed.algorithms import ALGORITHMS, RIVALS
-from paofed.cli import VERBS, actions_of, main, parser_of
-from paofed.errors import TraceError
+from paofed.cli import VERBS, _warnings_said, actions_of, main, parser_of
+from paofed.errors import PaofedWarning, TraceError
 
 ACTIONS = [f"{verb} {action}" for verb in VERBS for action in actions_of(verb)]
 
@@ -146,6 +147,17 @@ def test_how_a_verb_ends(
     monkeypatch.setattr("paofed.cli.algorithms.run", fail)
     assert main(["algorithms"]) == code
     assert text in capsys.readouterr().err
+
+
+def test_a_warning_is_said_once_whoever_else_catches_warnings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with _warnings_said():
+        for _ in range(3):
+            warnings.warn("this will take long", PaofedWarning, stacklevel=1)
+            with warnings.catch_warnings():  # as numba does whenever it compiles
+                warnings.simplefilter("ignore")
+    assert capsys.readouterr().err == "this will take long\n"
 
 
 def test_a_character_that_the_output_cannot_show_is_no_error() -> None:

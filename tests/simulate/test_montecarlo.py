@@ -385,6 +385,15 @@ def test_a_server_that_forgets_too_soon_is_told(word: str) -> None:
         run(late, f"{word}:memory=60", engine="reference", workers=1)
 
 
+def test_candidates_of_one_method_say_the_same_once() -> None:
+    late = scenario().model_copy(update={"max_age": 60})
+    steps = [f"ace:step_size={step}" for step in (0.1, 0.2, 0.4)]
+    with pytest.warns(PaofedWarning) as told:
+        run(late, [*steps, "ace:memory=5"], engine="reference", workers=1)
+    words = [str(one.message).partition(",")[0] for one in told]
+    assert words == ["ace remembers 10 past models", "ace remembers 5 past models"]
+
+
 def test_an_algorithm_that_another_engine_takes_is_told_before_the_work() -> None:
     class Step:
         """An object, which no compiler takes."""

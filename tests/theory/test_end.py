@@ -50,7 +50,7 @@ def test_means_that_begin_at_their_end_stay_there(text: str) -> None:
     for n in range(2000):
         followed.tick(n)
     solved, _ = models(SEEN, text)
-    end.begin_at_end(solved, reach)
+    end.begin_at_end(solved, reach, ticks=1000)
     np.testing.assert_allclose(solved.w, followed.w, rtol=1e-8)
     np.testing.assert_allclose(solved.state(0), followed.state(2000), rtol=1e-7, atol=1e-12)
 
@@ -58,6 +58,8 @@ def test_means_that_begin_at_their_end_stay_there(text: str) -> None:
 def refused(monkeypatch: pytest.MonkeyPatch, why: str) -> tuple[FleetInTheory, str]:
     if why == "no room":
         monkeypatch.setattr(end, "_MOST", 1)
+    if why == "no memory":
+        monkeypatch.setattr("os.sysconf", lambda _: 10)  # a machine of a hundred bytes
     unseen: Any = [[[0.6, 0.0], [0.0, 0.0]]] * 2  # the second feature never shows
     target: Any = [[0.4, 0.0]] * 2
     return fleet_of(unseen, target) if why == "unseen" else SEEN, "pao-fed-u1:shared=1" + (
@@ -65,14 +67,24 @@ def refused(monkeypatch: pytest.MonkeyPatch, why: str) -> tuple[FleetInTheory, s
     )
 
 
-@pytest.mark.parametrize("why", ["no room", "unseen", "live"])
+@pytest.mark.parametrize("why", ["no room", "no memory", "unseen", "live"])
 def test_where_nothing_can_be_solved_means_begin_at_zero(
     why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet, text = refused(monkeypatch, why)
     begun, reach = models(fleet, text)
-    end.begin_at_end(begun, reach)
+    end.begin_at_end(begun, reach, ticks=1000)
     assert not begun.w.any()
+
+
+def test_what_takes_longer_to_solve_for_than_to_follow_is_followed() -> None:
+    """A solution takes as many periods of ticks as the vector has entries."""
+    begun, reach = models(SEEN, "pao-fed-u1:shared=1")
+    worth = begun.state(0).size * reach.period // end._WORTH
+    end.begin_at_end(begun, reach, ticks=worth - 1)
+    assert not begun.w.any()
+    end.begin_at_end(begun, reach, ticks=worth + 1)
+    assert begun.w.all()
 
 
 def test_the_end_of_a_learning_curve_is_where_it_goes() -> None:

@@ -113,6 +113,27 @@ def test_a_trace_tells_how_far_off_its_prediction_is() -> None:
     assert curve.gap.error > 0
 
 
+def test_runs_over_a_trace_that_do_not_fit_memory_are_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ahead = theory.foresee(realize(EASY))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.sysconf", lambda _: 10)  # a machine of a hundred bytes
+    why = "^2 runs at a time over the trace, each {} ticks long, needs .*: take fewer ticks, or "
+    with pytest.raises(InputError, match=why.format("60")):
+        ahead.learning_curve("pao-fed-u1:shared=2")
+    with pytest.raises(InputError, match=why.format("960")):
+        ahead.steady_state("pao-fed-u1:shared=2")
+
+
+def test_runs_are_part_of_the_progress() -> None:
+    heard: list[float] = []
+    theory.foresee(EASY).learning_curve("pao-fed-u1:shared=2", check="tell", report=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    assert len({share for share in heard if 0.5 < share < 1.0}) > 10
+
+
 def test_what_a_step_loses_is_told_in_pairs() -> None:
     """Runs differ by far more than their step sizes make: pairs show the difference alone."""
     rng = np.random.default_rng(1)

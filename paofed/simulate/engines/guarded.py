@@ -14,6 +14,9 @@ from paofed.core.rules import Newest
 from paofed.core.staleness import Geometric, is_weight
 from paofed.errors import AlgorithmError, in_one_line
 
+# So many coded messages of each direction are compared with what was sent, in every run.
+COMPARED = 32
+
 # Takes what a rule returned, returns what is wrong with it or None.
 Check = Callable[[Any], str | None]
 

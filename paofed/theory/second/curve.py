@@ -95,16 +95,16 @@ def learning_curve(
     """Follow mean and spread from zero models, noting the error after the ticks `points`.
 
     Without `noisy`, the targets of samples are seen without noise; the difference of the two curves
-    is what noise adds. With `from_end`, means begin where they end, if that can be solved for: then
-    the spread alone has to be followed. `modes` are those of the fleet's R, if they are known
+    is what noise adds. With `from_end`, means begin where they end, if it pays to solve for that:
+    then the spread alone has to be followed. `modes` are those of the fleet's R, if they are known
     already.
     """
     ticks = int(points[-1]) + 1
     with one_thread_algebra():
         (reach,) = require_followed(fleet, [method], settings, ticks, modes=modes)
         known = Modes.of(fleet.moments.R) if modes is None else modes
-        from_end &= fleet.drifting is None
-        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy, from_end=from_end)
+        to_follow = ticks if from_end and fleet.drifting is None else 0
+        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy, to_follow=to_follow)
         test_noise, y_test = float(fleet.test_noise), fleet.tests_at(points)
         least = _least_errors(fleet, points)
         second = fleet.z_test.T @ fleet.z_test / len(fleet.y_test)
@@ -131,11 +131,12 @@ def spread_of(
     detail: Detail,
     *,
     noisy: bool,
-    from_end: bool = False,
+    to_follow: int,
 ) -> Spread:
     """Start to follow an algorithm in the way that fits what travels.
 
-    With `from_end`, means begin where they end, if that can be solved for.
+    Means begin where they end, if it pays to solve for that instead of following `to_follow` ticks;
+    with 0 they begin at zero.
     """
     parts = method.require_paper_parts("theory")
     D = fleet.moments.r.shape[1]
@@ -149,12 +150,10 @@ def spread_of(
     alpha = np.array([weight_of(parts.server.staleness, age) for age in reach.ages.tolist()])
     if whole:
         means = mean_models(fleet, modes, method, reach, driven=True)
-        if from_end:
-            begin_at_end(means, reach)
+        begin_at_end(means, reach, to_follow)
         return WholeSpread(fleet, reach, groups, alpha, means, detail, noisy=noisy)
     in_modes = ModelsInModes(fleet, modes, method, reach, driven=True)
-    if from_end:
-        begin_at_end(in_modes, reach)
+    begin_at_end(in_modes, reach, to_follow)
     return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail, noisy=noisy)
 
 

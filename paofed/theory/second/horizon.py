@@ -23,7 +23,7 @@ _LEAST = 1 / 64  # the smallest step size that is tried, relative to the largest
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _CLOSE = 0.05  # the relative accuracy of the search for a step size
 _STILL = 0.02  # an error that changes by less than this, in dB, while the time doubles is settled
-_DOUBLINGS = 4
+FOLLOWED = 16  # the end of a curve is looked for after so many times the ticks that are given
 
 
 class BestStep(NamedTuple):
@@ -99,11 +99,11 @@ def steady_state(
 ) -> LearningCurve:
     """Return the point where a learning curve ends, after 16 times `begin` ticks.
 
-    The means are solved for where that fits into memory, so that the spread alone has to be
-    followed; elsewhere both are. Refused if the error still changes in the last half of the time.
-    The step size must be stable.
+    The means are solved for where that fits into memory and does not take longer, so that the
+    spread alone has to be followed; elsewhere both are. Refused if the error still changes in the
+    last half of the time. The step size must be stable.
     """
-    times = begin * 2 ** np.arange(_DOUBLINGS - 1, _DOUBLINGS + 1) - 1
+    times = begin * np.array([FOLLOWED // 2, FOLLOWED]) - 1
     curve = learning_curve(
         fleet, method, settings, times, detail=_LONG, from_end=True, report=report
     )

@@ -20,6 +20,7 @@ from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal, written
+from paofed.simulate.engines.guarded import COMPARED
 from tests.effort import long, some
 from tests.natures import small_trace
 
@@ -120,7 +121,8 @@ def test_what_cannot_be_compiled_is_told_in_one_line(method: Algorithm) -> None:
 
 
 # What goes wrong depends on the features of the model, so that one kernel has every mistake.
-_TWICE, _RAISES, _SILENT, _SHORT, _ELSEWHERE, _OTHER = 7, 8, 9, 10, 12, 13
+_TWICE, _RAISES, _SILENT, _SHORT, _ELSEWHERE, _OTHER, _LATER, _TURNED = 7, 8, 9, 10, 12, 13, 14, 15
+_LATE = 20  # the tick from which `_LATER` goes wrong
 _AHEAD = Windows(2, coordinated=False, ahead=1)
 
 
@@ -151,7 +153,11 @@ def _of_bytes(payload: Any, stamp: Any) -> Any:
         return silence()
     if stamp.features == _ELSEWHERE:
         return Part((part.coordinates + 1) % stamp.features, part.values)
-    return Part(part.coordinates, part.values + 1.0) if stamp.features == _OTHER else part
+    if stamp.features == _TURNED:
+        return Part(part.coordinates[::-1].copy(), part.values[::-1].copy())
+    if stamp.features == _OTHER or (stamp.features == _LATER and stamp.tick >= _LATE):
+        return Part(part.coordinates, part.values + 1.0)
+    return part
 
 
 def _model(state: Any) -> Any:
@@ -185,6 +191,19 @@ def test_a_rule_that_fails_in_machine_code_is_told_by_name(
     assert refusal(broken) is None
     with pytest.raises(AlgorithmError, match=f"^broken: its {told}"):
         engine_of("fast").replay(small_trace(1, features=features), broken)
+
+
+@pytest.mark.parametrize("features", [_LATER, _TURNED])
+def test_the_first_messages_of_a_run_are_compared_in_any_order(features: int) -> None:
+    """To compare every message would cost as much as it takes to send it."""
+    trace, sent = small_trace(1, features=features, ticks=2 * _LATE), []
+    expected = reference.replay(
+        trace, SEVERAL, watch=lambda info: sent.append(info.traffic.messages_up)
+    )
+    assert sum(sent[:_LATE]) >= COMPARED
+    assert sum(sent[_LATE:]) > 0
+    got = engine_of("fast").replay(trace, SEVERAL)
+    np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9)
 
 
 class Scaled(NamedTuple):

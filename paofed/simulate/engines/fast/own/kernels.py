@@ -73,7 +73,9 @@ class Counters(NamedTuple):
     traffic: Any  # (7,) int64
     judged: Any  # (2, M) float64: errors of both models on every sample of a list, or (2, 0)
     seen: Any  # (D,) int64: the last check in which a coordinate was met
+    place: Any  # (D,) int64: where the part of that check has the coordinate
     checks: Any  # (1,) int64: how many checks there were
+    to_compare: Any  # (2,) int64: messages up and down still to be compared with what was sent
 
 
 @_inner
@@ -155,42 +157,33 @@ def valid(part: Any, tally: Any) -> Any:
     tally.checks[0] += 1
     if part.coordinates.size != part.values.size:
         return False
-    for coordinate in part.coordinates:
+    for i, coordinate in enumerate(part.coordinates):
         if coordinate < 0 or coordinate >= tally.seen.size:
             return False
         if tally.seen[coordinate] == tally.checks[0]:
             return False
-        tally.seen[coordinate] = tally.checks[0]
+        tally.seen[coordinate], tally.place[coordinate] = tally.checks[0], i
     return True
 
 
 @_inner
-def place_in(part: Any, coordinate: Any, likely: Any) -> Any:
-    """Return where a part has a coordinate, or -1; most parts have it at the place `likely`."""
-    if likely < part.coordinates.size and part.coordinates[likely] == coordinate:
-        return likely
-    for i in range(part.coordinates.size):
-        if part.coordinates[i] == coordinate:
-            return i
-    return -1
-
-
-@_inner
-def same_coordinates(sent: Any, arrived: Any) -> Any:
-    """Whether two valid parts have the same coordinates (guarded.same_coordinates)."""
-    for i in range(sent.coordinates.size):
-        if place_in(arrived, sent.coordinates[i], i) < 0:
+def same_coordinates(sent: Any, arrived: Any, tally: Any) -> Any:
+    """Whether the part that `valid` saw last has the coordinates sent (guarded)."""
+    for coordinate in sent.coordinates:
+        if tally.seen[coordinate] != tally.checks[0]:
             return False
     return sent.coordinates.size == arrived.coordinates.size
 
 
 @_inner
-def same_values(sent: Any, arrived: Any) -> Any:
-    """Whether every value arrived, rounded to float32 at most (guarded.same_values)."""
+def same_values(sent: Any, arrived: Any, tally: Any) -> Any:
+    """Whether the part that `valid` saw last has every value, rounded to float32 (guarded)."""
     for i in range(sent.coordinates.size):
-        value, there = sent.values[i], place_in(arrived, sent.coordinates[i], i)
-        if abs(value) < LARGEST and (
-            there < 0 or not abs(arrived.values[there] - value) <= 1e-6 * abs(value) + 1e-30
+        coordinate, value = sent.coordinates[i], sent.values[i]
+        there = tally.seen[coordinate] == tally.checks[0]
+        if abs(value) < LARGEST and not (
+            there
+            and abs(arrived.values[tally.place[coordinate]] - value) <= 1e-6 * abs(value) + 1e-30
         ):
             return False
     return True

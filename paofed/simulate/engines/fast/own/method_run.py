@@ -22,7 +22,7 @@ from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.compiling import entry_of
 from paofed.simulate.engines.fast.own.gathered import gathered
 from paofed.simulate.engines.fast.own.kernels import Counters, Flight, Numbers, Stretch
-from paofed.simulate.engines.guarded import guarded
+from paofed.simulate.engines.guarded import COMPARED, guarded
 
 
 class BrokenRuleError(Exception):
@@ -80,7 +80,9 @@ class MethodRun:
             traffic=np.zeros(len(Traffic._fields), dtype=np.int64),
             judged=np.zeros((2, judged)),
             seen=np.zeros(features, dtype=np.int64),
+            place=np.zeros(features, dtype=np.int64),
             checks=np.zeros(1, dtype=np.int64),
+            to_compare=np.full(2, COMPARED),
         )
 
     @property

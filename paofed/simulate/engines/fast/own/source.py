@@ -256,20 +256,26 @@ def _send(shape: Shape, direction: str, count: int | None) -> str:
     return f"part, after = {_call(shape, f'{direction}_send')}w, {before}, stamp)\n    {after}"
 
 
-# Whether what arrives is what was sent: the promise, and the function of `kernels` that looks.
+# Whether what arrives is what was sent: the promise, and the function of `kernels` that looks,
+# where `valid` has just looked at what arrives.
 _AS_SENT = {"coordinates known to both": "same_coordinates", "values survive": "same_values"}
 
 
 def _travel(shape: Shape, direction: str, waived: tuple[str, ...] | None) -> str:
     if waived is None:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
-    lost = "".join(f" or not {same}(part, arriving)" for promise, same in _AS_SENT.items()
-                   if promise not in waived)  # fmt: skip
+    kept = [same for promise, same in _AS_SENT.items() if promise not in waived]
+    lost = " or ".join(f"not {same}(part, arriving, tally)" for same in kept) or "bool(0)"
+    left = f"tally.to_compare[{('up', 'down').index(direction)}]"
     return f"""payload = {_call(shape, f"{direction}_encode")}part, stamp)
     arriving = {_call(shape, f"{direction}_decode")}payload, stamp)
     bytes_ = payload.size
-    if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally){lost}:
-        return 1"""
+    if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
+        return 1
+    if {left} > 0:
+        {left} -= 1
+        if {lost}:
+            return 1"""
 
 
 def _learn(shape: Shape, device: str) -> str:
