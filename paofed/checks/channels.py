@@ -102,9 +102,10 @@ def _enough(channel: Any, features: int) -> str | None:
         unseen = np.random.default_rng().normal(size=(_UNSEEN, features))
         sent = [(part, stamp) for part, _, _, stamp in _asked(channel, features, unseen)]
         made = [(channel.encode(part, at), at) for part, at in sent if part.coordinates.size]
-        here = [channel.decode(payload, stamp) for payload, stamp in made]
         try:
-            complaint = "" if same(here, elsewhere.decoded(made)) else "it makes something else"
+            there = elsewhere.decoded(made)  # before `decode` here, which may change its bytes
+            here = [channel.decode(payload, stamp) for payload, stamp in made]
+            complaint = "" if same(here, there) else "it makes something else"
         except AlgorithmError as error:
             complaint = f"its {str(error).partition(': its ')[2]}"  # the method is named already
     if not complaint:

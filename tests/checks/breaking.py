@@ -59,7 +59,9 @@ def assert_breaks_only(promise: str, part: str, record: Any, complaint: str) -> 
     assert str(error.value) == told
     check_one(promise, with_part(part, record, promise))
     if in_ci():
-        assert broken_promises(broken) == {promise: told}
+        # A run refuses some broken channels as well, and says which promise must be waived.
+        alone = {p: t for p, t in broken_promises(broken).items() if f"waives {promise!r}" not in t}
+        assert alone == {promise: told}
         with pytest.raises(ContractError) as error:
             check_algorithm(broken)
         assert str(error.value) == told

@@ -294,13 +294,14 @@ class _Direction:
         part, self._memory[client] = self._channel.send(w, self._memory[client], stamp)
         if not part.coordinates.size:
             return part
+        before = Part(part.coordinates.copy(), part.values.copy())  # `encode` may change its own
         arrived, payload = travelled(self._channel, part, stamp)
         self._add(client, part.coordinates.size, payload)
         if self._channel.encode is None:
             return Part(arrived.coordinates, _travel(arrived.values, self._wire))
         if self._to_compare:
             self._to_compare -= 1
-            if (wrong := not_as_sent(self._channel, part, arrived)) is not None:
+            if (wrong := not_as_sent(self._channel, before, arrived)) is not None:
                 raise AlgorithmError(f"{self._where} {wrong}")
         return arrived
 

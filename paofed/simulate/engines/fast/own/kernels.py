@@ -132,6 +132,12 @@ def whole(w: Any) -> Any:
 
 
 @_inner
+def copied(part: Any) -> Any:
+    """Return a part that stays as it is, whatever `encode` does with the one that it was given."""
+    return Part(part.coordinates.copy(), part.values.copy())
+
+
+@_inner
 def others(part: Any, heard: Any) -> Any:
     """Return a part without the device's own coordinates (paofed.core.parts.not_own)."""
     count = 0

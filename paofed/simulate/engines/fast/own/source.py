@@ -17,7 +17,7 @@ from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, cut, depart, greetings, keep, lms, messages_of, newest, nothing, others,
+    arrived, asks, copied, cut, depart, greetings, keep, lms, messages_of, newest, nothing, others,
     same_coordinates, same_values, unlike, updates, valid, whole, windowed
 )
 
@@ -265,9 +265,10 @@ def _travel(shape: Shape, direction: str, waived: tuple[str, ...] | None) -> str
     if waived is None:
         return "arriving, bytes_ = part, 4 * part.coordinates.size"
     kept = [same for promise, same in _AS_SENT.items() if promise not in waived]
-    lost = " or ".join(f"not {same}(part, arriving, tally)" for same in kept) or "bool(0)"
+    lost = " or ".join(f"not {same}(sent, arriving, tally)" for same in kept) or "bool(0)"
     left = f"tally.to_compare[{('up', 'down').index(direction)}]"
-    return f"""payload = {_call(shape, f"{direction}_encode")}part, stamp)
+    return f"""sent = copied(part)
+    payload = {_call(shape, f"{direction}_encode")}part, stamp)
     arriving = {_call(shape, f"{direction}_decode")}payload, stamp)
     bytes_ = payload.size
     if payload.itemsize != 1 or arriving.coordinates.size == 0 or not valid(arriving, tally):
