@@ -19,6 +19,7 @@ from paofed.memory import require_memory
 from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
 from paofed.theory.second.horizon import BestStep
+from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from paofed.world.worlds import Setting, Worlds
@@ -44,7 +45,7 @@ class OwnRuns(NamedTuple):
         of_a_tick = sum(getattr(trace, name)[0].nbytes for name in _TURNED)
         require_memory(
             float(at_a_time) * ticks * of_a_tick,
-            f"{at_a_time} runs at a time over the trace, each {ticks:,} ticks long,",
+            f"{counted(at_a_time, 'run')} at a time over the trace, each {ticks:,} ticks long,",
             "take fewer ticks, or check='none', which makes no runs",
         )
 
