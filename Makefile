@@ -56,7 +56,7 @@ lowest:
 	env --unset=PAOFED_CI $(LOWEST)/bin/pytest --numprocesses 4 --dist worksteal \
 		--override-ini filterwarnings=default $(TELLING)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-		"$$(grep ^river $(LOWEST)/constraints.txt)"
+		$$(grep -E '^(river|numba)=' $(LOWEST)/constraints.txt)
 	$(LOWEST)/bin/pytest tests/test_river.py
 
 check: $(VENV)/.dev
