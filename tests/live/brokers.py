@@ -25,7 +25,7 @@ from paofed.live.trials.processes import LocalBroker, free_port
 from tests.live.fleets import manifest
 from tests.system import needs
 
-PATIENCE = 20.0  # seconds for what happens in one: these machines are slow at times
+PATIENCE = 60.0  # seconds for what happens in one: these machines are slow at times
 TICK = 0.25
 
 
