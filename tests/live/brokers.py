@@ -26,6 +26,7 @@ from tests.live.fleets import manifest
 from tests.system import needs
 
 PATIENCE = 60.0  # seconds for what happens in one: these machines are slow at times
+ANSWER = 20.0  # seconds that a device waits for a reply, which may never come
 TICK = 0.25
 
 
@@ -169,6 +170,6 @@ def work(device: Device, contacts: int, first: int = 0) -> int:
     for number in range(first, first + contacts):
         if device.knows_fleet():
             device.learn(*sample(number))
-        answered += device.contact(PATIENCE)
+        answered += device.contact(ANSWER)
         time.sleep(TICK)
     return answered
