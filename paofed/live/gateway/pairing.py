@@ -118,6 +118,9 @@ def _match(state: HeldReadings, target: Held, newest: float, rule: Rule) -> Matc
         used = abs(state.used.get(name, -math.inf) - target.at)
         if rule.timed and used < _apart(found[name], target):
             return None  # its inputs are in another sample
+    times = [target.at, *(one.at for one in found.values())]
+    if max(times) - min(times) >= rule.window:
+        return None if over else {}
     if not rule.timed:
         return found
     if not over and any(state.held[name][-1].at < target.at for name in rule.inputs):

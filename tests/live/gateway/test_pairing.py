@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paofed.live.gateway.pairing import Held, HeldReadings, Paired, Rule, Taken, take
@@ -85,6 +85,11 @@ def histories(draw: st.DrawFn) -> list[Message]:
     return found
 
 
+# Inputs on either side of the target, each close to it and not to each other.
+@example(
+    messages=[Message({"y": 1.0}, 1.0), Message({"a": 2.0}, 10.0), Message({"b": 4.0}, 0.0)],
+    sort=False,
+)
 @given(histories(), st.booleans())
 def test_every_sample_is_of_readings_close_together_and_no_reading_is_in_two(
     messages: list[Message], sort: bool
@@ -111,6 +116,7 @@ def test_every_sample_is_of_readings_close_together_and_no_reading_is_in_two(
             assert not readings.held
 
 
+@example([Message({name: float(n)}, 0.0) for n, name in enumerate("ayyyb")])
 @given(histories())
 def test_no_sample_is_missed_where_time_goes_on(messages: list[Message]) -> None:
     """Against another way to say the same: look at the last unused reading of every name."""
