@@ -546,7 +546,17 @@ def test_every_method_of_a_scenario() -> None:
     assert [name for name in public if name not in named] == []
 
 
-TAKES_KEYWORDS = ["Worlds", "algorithm", "check_algorithm", "plan", "race", "realize", "replay", "run", "sweep"]
+TAKES_KEYWORDS = [
+    "Worlds",
+    "algorithm",
+    "check_algorithm",
+    "plan",
+    "race",
+    "realize",
+    "replay",
+    "run",
+    "sweep",
+]
 
 
 @pytest.mark.parametrize("name", TAKES_KEYWORDS)

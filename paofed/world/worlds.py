@@ -23,7 +23,7 @@ MakesTrace: TypeAlias = Callable[[int, int], Trace]  # takes a world and a run i
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """Anybody's nature, by `name`: a function `trace` (world, run) -> Trace, always the same for both.
+    """Anybody's nature: a `name`, and a function that always makes one `trace` of a world and run.
 
     `step_size` and `max_age` are for algorithms without their own. `about` holds numbers and words
     that results keep, so that one can tell later what was run.

@@ -16,7 +16,7 @@ from paofed.world.scenario import Scenario, to_toml
 from paofed.world.table.door import read
 from tests.natures import small_scenario
 
-# What the three presets of the paper share, with the values that the paper does not state (sigma and mu).
+# What the three presets of the paper share, with the values that it does not state (sigma and mu).
 COMMON = {
     "ticks": 2000,
     "clients": 256,
