@@ -623,9 +623,13 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+IN_LAB = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "lab").glob("*/README.md"))]
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *IN_LAB])
 def test_links_lead_somewhere(document: str) -> None:
-    for link in re.findall(r"\]\(([^)\s]+)\)", DOCUMENTS[document]):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in link:
             continue
         path, _, anchor = link.partition("#")
