@@ -71,14 +71,14 @@ def test_every_metric_that_is_asked_for_is_on_the_page() -> None:
 
 
 def test_every_metric_of_the_page_is_documented() -> None:
-    text = DOCUMENTS["docs/operating-a-fleet.md"]
+    text = DOCUMENTS["docs/watching-a-fleet.md"]
     for name in re.findall(r"^# TYPE (\w+)", prometheus(full()), re.MULTILINE):
         assert f"`{name}" in text, name
 
 
 def test_every_alert_leads_to_a_heading() -> None:
-    known = anchors(DOCUMENTS["docs/operating-a-fleet.md"])
-    books = re.findall(r'runbook: "docs/operating-a-fleet.md#([\w-]+)"', FILES[ALERTS])
+    known = anchors(DOCUMENTS["docs/watching-a-fleet.md"])
+    books = re.findall(r'runbook: "docs/watching-a-fleet.md#([\w-]+)"', FILES[ALERTS])
     assert books == [name.lower() for name, _ in RULES]
     assert set(books) <= known
 
