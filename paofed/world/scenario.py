@@ -45,13 +45,6 @@ _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "newcomers": "whole",
     "personal": True,
 }
-# The values of these keys in results over tables from before the keys existed.
-_BEFORE: Mapping[str, Any] = {
-    "linear": False,
-    "start": "zeros",
-    "newcomers": "windows",
-    "personal": False,
-}
 UNSAID = ("tick", "contacts")  # keys that are written only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
@@ -369,10 +362,8 @@ def _text(path: Path) -> str:
 def to_toml(values: Mapping[str, Any]) -> str:
     """Write a scenario's values as TOML; values that a table says itself are left out."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    over_table = tables["stream"].get("kind") == "table"
-    said = {**_BEFORE, **values} if over_table else values
-    left_out = _FOUND_IN_TABLE if over_table else ()
-    plain = {key: v for key, v in said.items() if key not in (*tables, *left_out, "faults")}
+    left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
+    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out, "faults")}
     lines = _assignments(plain)
     for key, table in tables.items():
         lines += ["", f"[{key}]", *_assignments(table)]

@@ -10,7 +10,7 @@ from paofed.core.features import median_distance
 from paofed.errors import ScenarioError
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.world.realize import make_world, realize
-from paofed.world.scenario import Scenario, to_toml
+from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from tests.world.table.tables import HEADER, fleet, hourly, table, with_gaps, write
 
@@ -330,15 +330,6 @@ def test_how_a_fleet_over_a_table_begins(folder: Path) -> None:
     assert not old.personal
     for scenario in (usual, old):
         assert Scenario.parse(scenario.to_toml(), "again", folder) == scenario
-
-
-def test_an_earlier_result_is_repeated_as_it_was(folder: Path) -> None:
-    """Its values say nothing of linear terms, a start and newcomers: there were none."""
-    keys = ("linear", "start", "newcomers", "personal")
-    values = Scenario.parse(TEXT, "fleet.toml", folder).model_dump()
-    earlier = {key: v for key, v in values.items() if key not in keys}
-    again = Scenario.parse(to_toml(earlier), "again", folder)
-    assert [getattr(again, key) for key in keys] == [False, "zeros", "windows", False]
 
 
 def test_linear_terms_need_room(folder: Path) -> None:

@@ -97,7 +97,7 @@ def _provenance(parts: Sequence[HeldResult]) -> dict[str, Any]:
     for key in (key for key in _IN_ANY if any(key in part.provenance for part in parts)):
         every = [one for part in parts for one in part.provenance.get(key, ())]
         told[key] = [one for place, one in enumerate(every) if one not in every[:place]]
-    refused = [part.provenance.get("refused", {}) for part in parts]
+    refused = [part.provenance["refused"] for part in parts]
     told["refused"] = {name: why for some in refused for name, why in some.items()}
     told["cpus"] = _cpus(parts)
     return told
@@ -107,7 +107,7 @@ def _cpus(parts: Sequence[HeldResult]) -> dict[str, list[int]]:
     """Return the runs by the types of processors that computed them for any algorithm."""
     types: dict[int, set[str]] = {}
     for part in parts:
-        for cpu, runs in part.provenance.get("cpus", {}).items():
+        for cpu, runs in part.provenance["cpus"].items():
             for run in runs:
                 types.setdefault(run, set()).update(cpu.split(" and "))
     found: dict[str, list[int]] = {}

@@ -17,7 +17,6 @@ from paofed.simulate.results.stored import RESULT
 
 # Keys of a provenance that may differ between the parts.
 _OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")
-_UNSAID = "unknown"  # the type of processor in results of an earlier version, which did not say it
 
 
 class HeldResult(NamedTuple):
@@ -61,7 +60,7 @@ def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
     for number, part in enumerate(parts):
         cpus = _cpus(part.provenance)
         for row, run in enumerate(part.provenance["runs_finished"]):
-            new = _Row(cpus.get(run, _UNSAID), number, row)
+            new = _Row(cpus[run], number, row)
             _require_same(run, parts, first.setdefault((run, new.cpu), new), new)
     # Later items of a run replace earlier ones, so the type that is first by name comes last.
     return {run: first[run, cpu] for run, cpu in sorted(first, reverse=True)}
@@ -88,7 +87,7 @@ def _rows(name: str, parts: Sequence[HeldResult], rows: Sequence[_Row]) -> NDArr
 
 def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[str, Any]:
     """Return what the provenance of all parts says of runs: from the first one to the last one."""
-    firsts = [part.provenance.get("first_run", 0) for part in parts]
+    firsts = [part.provenance["first_run"] for part in parts]
     ends = [
         first + part.provenance["runs_requested"] for first, part in zip(firsts, parts, strict=True)
     ]
@@ -105,8 +104,7 @@ def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[st
 
 def _cpus(provenance: Mapping[str, Any]) -> dict[int, str]:
     """Return the type of processor of every run."""
-    found = provenance.get("cpus", {}).items()
-    return {run: cpu for cpu, runs in found for run in runs}
+    return {run: cpu for cpu, runs in provenance["cpus"].items() for run in runs}
 
 
 def _by_run(name: str) -> bool:

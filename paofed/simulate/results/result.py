@@ -185,7 +185,7 @@ class Result:
     traffic: IntArray  # (R, A, 7, P), sent until each point: see Traffic
     models: FloatArray  # (R, A, D), the server's after the last tick
     progressive: Progressive | None = None  # only over a table
-    lives: Lives | None = None  # only over a table; earlier versions did not keep it
+    lives: Lives | None = None  # only over a table
     cold_start: ColdStart | None = None  # only over a table, where it was asked for
     clean: Clean | None = None  # only of a scenario with faults, where it was asked for
 
@@ -208,7 +208,6 @@ class Result:
     @property
     def drifts(self) -> list[int]:
         """The ticks at which the target changed: the first ones whose samples are of another."""
-        # Results from before drifts were possible do not say that they have none.
         return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
 
     @property
