@@ -27,15 +27,14 @@ STATE = Contents(
         "ticks": Form("iu", "U"),
         "left": Form("iu", "U"),
         "values": Form("iuf", "Vm"),  # as they travel; one empty row where no update waits
+        "levels": Form("iu", "U"),
+        "news": Form("iu"),
+        "recent": Form("f", "3"),
+        "intervals": Form("f", "3"),
+        "manifest": Form("U"),
     },
-    optional=(
-        {"manifest": Form("U")},
-        {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
-        {"intervals": Form("f", "3")},  # since devices have intervals
-        {"news": Form("iu")},  # since devices read; without it, a device may have learned
-        # The values that lags look back at.
-        {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},
-    ),
+    # The values that lags look back at.
+    optional=({"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},),
     beside="model_",  # the state of the learner
     sizes={
         "D": "features",
@@ -46,7 +45,6 @@ STATE = Contents(
         "n": "numbers that are looked back at",
     },
     may_be_none="UmP",
-    format=2,  # 1 had no `news`
 )
 
 _OWN = {"merged", "joined", "stamped"}  # names of arrays that no other archive of paofed has
@@ -140,9 +138,9 @@ def _require_sense(state: dict[str, NDArray[Any]]) -> None:
     heard = int(state["merged"]), int(state["stamped"])  # -1: never
     if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
         raise ValueError("ticks out of range")
-    if not 0 <= int(state.get("news", 0)) <= MOST_NEWS:
+    if not 0 <= int(state["news"]) <= MOST_NEWS:
         raise ValueError("more updates to be made than one sample gives")
-    start, samples, misses = state.get("intervals", np.array([1.0, 0.0, 0.0])).tolist()
+    start, samples, misses = state["intervals"].tolist()
     if not (0 < start < math.inf and 0 <= misses <= samples < math.inf):
         raise ValueError("counts of intervals that cannot be")
 

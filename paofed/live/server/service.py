@@ -92,7 +92,6 @@ class Service:
     def run(self) -> None:
         """Serve until stopped."""
         fleet = self._fleet
-        # The lock comes second: opening may upgrade the store.
         with fleet.store() as store, locked(fleet.folder):
             self._start(store)
             with self._shown():

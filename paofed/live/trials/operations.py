@@ -14,8 +14,6 @@ from paofed.live.trials.fate import Fate
 from paofed.live.trials.interventions import WRITES, Backup, Intervention, intervention
 from paofed.live.trials.power import PowerCut
 
-_FIRST = "upgrade"  # possible only before all others, which need a fleet of today
-_LATER = tuple(name for name in WRITES if name != _FIRST)
 _EARLIEST, _SOON = 5, 5  # seconds
 OPERATIONS = (
     *("backup", *WRITES),
@@ -37,16 +35,16 @@ class Operations:
         """Plan interventions; they are done before so many seconds have passed."""
         self._fate = fate
         self._backup: Backup | None = None
-        self.first = fate.turn([*WRITES, ""])
+        first = fate.turn([*WRITES, ""])
         self._at: dict[int, tuple[str, str]] = {}
-        if self.first:
+        if first:
             random = fate.random
             latest = seconds - _SOON
             when = sorted(random.integers(_EARLIEST, latest, 1 + random.integers(3)).tolist())
-            cuts = (*WRITES[self.first], "")
-            self._at[when[0]] = self.first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
+            cuts = (*WRITES[first], "")
+            self._at[when[0]] = first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
             for second in when[1:]:
-                name = fate.one_of(_LATER)
+                name = fate.one_of(tuple(WRITES))
                 self._at.setdefault(second, (name, fate.one_of((*WRITES[name], ""))))
 
     def back_up(self, folder: Path, auditor: Auditor) -> None:
@@ -69,8 +67,7 @@ class Operations:
             return
         self._fate.hits[name] += 1
         after = _on_a_twin(folder, does)
-        # Opening a fleet of an earlier paofed upgrades it.
-        before = after if name == "upgrade" else _found(folder)
+        before = _found(folder)
         possible = [after]
         try:
             does.do(folder, lambda point: self._may_fail(name, point, cut))

@@ -70,7 +70,7 @@ class _Rehearsal:
         self._unlucky = unlucky
         self.folder = folder
         self.operations = Operations(self.fate, _SECONDS - _CALM)
-        self.manifest = picked(self.fate.random, plain=self.operations.first == "upgrade")
+        self.manifest = picked(self.fate.random)
         self.store = Store.create(folder, self.manifest)
         Settings(name="rehearsal", security="none").save(folder)
         for k in range(_DEVICES):

@@ -185,8 +185,6 @@ def test_what_a_change_costs_is_told() -> None:
     assert lost not in again.lost
 
 
-def test_rehearsals_have_it_unless_they_are_of_wire_version_1() -> None:
+def test_rehearsals_have_it() -> None:
     fleets = [picked(np.random.default_rng(seed)) for seed in range(60)]
     assert NAME in {fleet.algorithm for fleet in fleets}
-    plain = [picked(np.random.default_rng(seed), plain=True) for seed in range(60)]
-    assert NAME not in {fleet.algorithm for fleet in plain}
