@@ -12,9 +12,8 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.host import Sync
 from paofed.live.journal.store import Store
-from paofed.live.protocol.change import Changes, change
+from paofed.live.protocol.change import Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.served import SERVED, UNBOUNDED

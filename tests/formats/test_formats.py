@@ -18,7 +18,7 @@ import pytest
 from paofed.archives import names_of
 from paofed.cli import main
 from paofed.errors import InputError
-from paofed.live.device.earlier_life import taken_up
+from paofed.live.device.state import taken_up
 from paofed.live.journal.database import FILE as STORE
 from tests.formats.make import EXPECTED, FILES, FOLDER
 from tests.formats.told import told

@@ -21,7 +21,7 @@ from paofed.cli.shared.agreement import (
 from paofed.cli.shared.folder import add_folder, next_step, say_result
 from paofed.device_c.agreed import can_follow
 from paofed.errors import InputError
-from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.changes import change_fleet
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.change import Changed, Changes
 from paofed.live.protocol.manifest import Manifest

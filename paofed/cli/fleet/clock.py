@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result
 from paofed.cli.shared.progress import duration
-from paofed.live.fleet.change import reset_clock
+from paofed.live.fleet.changes import reset_clock
 from paofed.live.fleet.folder import Fleet
 
 EXAMPLE = "paofed fleet clock greenhouse --reset"

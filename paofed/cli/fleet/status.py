@@ -19,9 +19,8 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
-from paofed.live.server.status import DeviceStatus, Status
+from paofed.live.server.status import DeviceStatus, Status, asked
 from paofed.live.server.validation import Validated
-from paofed.live.server.web.asking import asked
 from paofed.words import counted, size, table
 
 EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"

@@ -9,8 +9,8 @@ like all others again. Without a label, the command lists who is trusted.
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared.folder import add_folder, say_result
+from paofed.live.fleet.changes import trust, trusted
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.trusting import trust, trusted
 from paofed.words import listed
 
 EXAMPLE = "paofed fleet trust greenhouse north-wall"

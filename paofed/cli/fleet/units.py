@@ -10,7 +10,7 @@ from paofed.cli.shared.folder import add_folder, say_result
 from paofed.cli.shared.stderr import say
 from paofed.files import make_folder, write_text
 from paofed.live.fleet.settings import Settings
-from paofed.live.operations.units import owner, units
+from paofed.live.operations.services import owner, services
 
 EXAMPLE = "paofed fleet units greenhouse --out units"
 
@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write the units, one by one, or print them."""
     settings = Settings.load(args.folder)
-    written = units(args.folder, settings, args.program)
+    written = services(args.folder, settings, args.program)
     if args.out is not None:
         make_folder(args.out)
     for name, text in written.items():

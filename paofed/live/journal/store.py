@@ -26,8 +26,8 @@ from paofed.live.journal.database import (
     is_finished,
 )
 from paofed.live.journal.epochs import Epoch
+from paofed.live.journal.past import Past
 from paofed.live.journal.retention import ALWAYS, Snapshot
-from paofed.live.journal.tallies import Tallies
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
 
@@ -54,7 +54,7 @@ class Repair(NamedTuple):
     )
 
 
-class Store(Tallies):
+class Store(Past):
     """One fleet's folder, open for its server or for looking at it."""
 
     @classmethod

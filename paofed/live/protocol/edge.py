@@ -39,9 +39,8 @@ from paofed.live.protocol.messages import (
     can_travel,
     encode,
 )
-from paofed.live.protocol.remembered import Remembered
 from paofed.live.protocol.rule_state import named
-from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
+from paofed.live.protocol.seen import Measured, Remembered, Sample, number_or_nan, required
 
 _NONE: frozenset[int] = frozenset()
 _NO_TICK = 0  # stands for a tick that the device may not know; served learners do not use the tick

@@ -6,13 +6,21 @@ devices are wrong together. It is a problem when the error is above the limit in
 settings, or has become worse than it usually is, by the rule of paofed.live.protocol.trend.
 """
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from paofed.errors import InputError
+from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.trend import NEVER, Trend
+
+_EVERY = 2.0  # seconds, or a tick if that is longer: there is no other model meanwhile
+_SHARE = 20  # it rests so many times as long as it works, since devices are waiting
 
 
 class Validated(NamedTuple):
@@ -71,3 +79,44 @@ class Validating:
 
 def _decibels(size: float) -> float:
     return 20 * float(np.log10(max(size, 1e-300)))
+
+
+Judge = Callable[[FleetModel], Validated]
+
+
+class Judging:
+    """Computes the error again and again beside the server's loop, as long as its block lasts."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        model: Callable[[], FleetModel],
+        found: Callable[[Validated], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """`model` returns the present model; `found` or `failed` are called with each outcome."""
+        self._judge, self._model = judge, model
+        self._found, self._failed = found, failed
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _work(self) -> None:
+        took = 0.0
+        while not self._over.is_set():
+            begin = time.monotonic()
+            model = self._model()
+            try:
+                self._found(self._judge(model))
+            except TimeoutError:
+                pass  # the loop is busy: try again later
+            except InputError as error:  # the file was changed, say, and may be whole again later
+                self._failed(str(error))
+            took = time.monotonic() - begin
+            self._over.wait(max(_EVERY, model.manifest.tick_seconds, _SHARE * took))

@@ -21,7 +21,7 @@ from paofed.live.device.state import load_state
 from paofed.live.fleet import backup
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.protocol import change, going_back
+from paofed.live.protocol import change
 from paofed.live.protocol.coordinator import Coordinator, Record, Send
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Clock, Edge
@@ -224,12 +224,12 @@ def a_device_keeps_its_model_across_lineages(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def devices_are_not_told_of_a_rollback(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = reworded(going_back.following, "last.lineage + 1", "last.lineage")
-    monkeypatch.setattr(going_back, "following", wrong)
+    wrong = reworded(change.following, "last.lineage + 1", "last.lineage")
+    monkeypatch.setattr(change, "following", wrong)
 
 
 def nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = reworded(going_back.replayed, "if record.device not in absent\n", "if True\n")
+    wrong = reworded(change.replayed, "if record.device not in absent\n", "if True\n")
     monkeypatch.setattr(interventions, "replayed", wrong)
 
 

@@ -16,10 +16,9 @@ from paofed.live.journal.database import StoreError
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.protocol.change import Changes, change, changed_manifest
+from paofed.live.protocol.change import Changes, change, changed_manifest, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Reply, Update, encode
 from paofed.live.protocol.scaling import ManifestError

@@ -21,9 +21,8 @@ from paofed.errors import FileError, InputError
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Repair, Store, Verification
-from paofed.live.protocol.change import Changes, change
+from paofed.live.protocol.change import Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.scaling import ManifestError
 from tests.effort import effort
 from tests.live import momentum

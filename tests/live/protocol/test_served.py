@@ -15,9 +15,8 @@ from paofed.core.random import key_of
 from paofed.core.starting import server_from
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.store import Verification
-from paofed.live.protocol.change import Changes, change, changed_manifest
+from paofed.live.protocol.change import Changes, change, changed_manifest, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import ManifestError
 from tests.live import tiny_device

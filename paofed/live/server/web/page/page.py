@@ -12,8 +12,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from paofed.live.server.web.answers import Answer, Question, Routes
-from paofed.live.server.web.page.changes import whole
-from paofed.live.server.web.page.feed import Feed
+from paofed.live.server.web.page.feed import Feed, whole
 from paofed.live.server.web.page.view import View
 
 _KIND = "text/html; charset=utf-8"

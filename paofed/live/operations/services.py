@@ -27,8 +27,8 @@ _BIND = "CAP_NET_BIND_SERVICE"
 _FIRST_FREE = 1024  # lower ports need a capability
 
 
-def units(folder: Path, settings: Settings, program: Path | None = None) -> dict[str, str]:
-    """Return the units by file name; `program` is paofed's, if not the one that is running."""
+def services(folder: Path, settings: Settings, program: Path | None = None) -> dict[str, str]:
+    """Return the files of the services by name; `program` is paofed's, if not the one that is running."""
     folder = folder.resolve()
     words = [str(program)] if program else [sys.executable, "-m", "paofed"]
     broker, server = (f"paofed-{settings.name}-{part}.service" for part in ("broker", "server"))
@@ -115,4 +115,4 @@ def _word(word: Path | str) -> str:
 
 
 def _shipped(name: str) -> str:
-    return files(__package__).joinpath("units", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("services", name).read_text(encoding="utf-8")

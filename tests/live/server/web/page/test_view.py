@@ -14,7 +14,7 @@ from paofed.live.server.status import (
     ServiceStatus,
     Status,
 )
-from paofed.live.server.web.page.words import DOWN, LOOK, PROBLEM, WELL, verdict
+from paofed.live.server.web.page.view import DOWN, LOOK, PROBLEM, WELL, verdict
 from tests.live.fleets import server
 
 SERVICE = ServiceStatus(

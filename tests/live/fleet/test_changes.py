@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.changes import change_fleet
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError, locked

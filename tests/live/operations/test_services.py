@@ -18,8 +18,8 @@ from paofed.demo.processes import Process, end, free_port, start
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
-from paofed.live.operations.units import units
-from paofed.live.server.web.asking import asked
+from paofed.live.operations.services import services
+from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, now_manifest, until
 from tests.system import needs
 
@@ -102,7 +102,7 @@ def test_the_commands_of_the_units_are_a_fleet_at_work(tmp_path: Path) -> None:
     needs("mosquitto")
     found = fleet(tmp_path / "a fleet")
     (north,) = found.add(["north"])
-    written = units(found.folder, found.settings)
+    written = services(found.folder, found.settings)
     place = tmp_path / "north"
     place.mkdir()
     north.rename(place / "device.json")
@@ -126,7 +126,7 @@ def test_the_commands_of_the_units_are_a_fleet_at_work(tmp_path: Path) -> None:
 
 def test_what_a_service_must_not_do(tmp_path: Path) -> None:
     found = fleet(tmp_path / "fleet")
-    written = units(found.folder, found.settings, Path("/opt/paofed/bin/paofed"))
+    written = services(found.folder, found.settings, Path("/opt/paofed/bin/paofed"))
     for unit in written.values():
         assert values(unit, "ProtectSystem") == ["strict"]
         assert values(unit, "CapabilityBoundingSet") == [""]
@@ -144,7 +144,7 @@ def test_what_a_service_must_not_do(tmp_path: Path) -> None:
 )
 def test_what_a_service_uses_is_not_hidden_from_it(program: str, home: str, tmp_path: Path) -> None:
     found = fleet(tmp_path / "fleet")
-    unit = units(found.folder, found.settings, Path(program))[SERVER]
+    unit = services(found.folder, found.settings, Path(program))[SERVER]
     assert values(unit, "ProtectHome") == [home]
     hidden = not str(tmp_path).startswith(("/tmp/", "/var/tmp/"))  # noqa: S108 (names)
     assert values(unit, "PrivateTmp") == ["yes" if hidden else "no"]
@@ -152,7 +152,7 @@ def test_what_a_service_uses_is_not_hidden_from_it(program: str, home: str, tmp_
 
 def test_low_ports_need_a_capability_and_nothing_else_has_one(tmp_path: Path) -> None:
     folder = fleet(tmp_path / "fleet").folder
-    written = units(folder, Settings(name="g", port=883, http="127.0.0.1:80"))
+    written = services(folder, Settings(name="g", port=883, http="127.0.0.1:80"))
     for name, unit in written.items():
         needed = ["CAP_NET_BIND_SERVICE"] if name in (BROKER, SERVER) else [""]
         assert values(unit, "CapabilityBoundingSet") == needed
@@ -162,7 +162,7 @@ def test_low_ports_need_a_capability_and_nothing_else_has_one(tmp_path: Path) ->
 def test_a_path_that_cannot_stand_in_a_unit(tmp_path: Path) -> None:
     folder = fleet(tmp_path / "two\nlines").folder
     with pytest.raises(InputError, match="cannot stand in a unit"):
-        units(folder, Settings(name="g"))
+        services(folder, Settings(name="g"))
 
 
 def test_without_a_folder_they_are_printed(
@@ -171,6 +171,6 @@ def test_without_a_folder_they_are_printed(
     found = fleet(tmp_path / "fleet")
     assert main(["fleet", "units", str(found.folder)]) == 0
     printed, told = capsys.readouterr()
-    for name, unit in units(found.folder, found.settings).items():
+    for name, unit in services(found.folder, found.settings).items():
         assert f"# {name}\n{unit}" in printed
     assert ("belongs to root" in told) == (found.folder.owner() == "root")

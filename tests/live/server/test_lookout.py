@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from paofed.live.protocol.coordinator import REPORT_AFTER
-from paofed.live.server.history import History, SeenAs
-from paofed.live.server.hours import HOURS
-from paofed.live.server.watch import Watch, remembered
+from paofed.live.server.history import HOURS, History, SeenAs
+from paofed.live.server.lookout import STARTS, Watch, remembered, started, starts
 from tests.live.fleets import live, records, server, stored, update
 
 
@@ -61,3 +60,21 @@ def test_after_a_restart_the_journal_tells_who_was_heard(tmp_path: Path) -> None
     assert history.hours.latest(2).contacts == 90
     assert later.hours.latest(HOURS).contacts == 0  # too long ago
     assert (later.states != SeenAs.HEARD).all()
+
+
+def test_starts_are_remembered_and_the_oldest_forgotten(tmp_path: Path) -> None:
+    assert starts(tmp_path) == []
+    for second in range(120):
+        started(tmp_path, float(second))
+    assert starts(tmp_path) == [float(second) for second in range(20, 120)]
+
+
+def test_a_damaged_file_says_nothing_and_the_next_start_begins_another(tmp_path: Path) -> None:
+    (tmp_path / STARTS).write_bytes(b"\xff\x00")
+    assert starts(tmp_path) == []
+    started(tmp_path, 7.0)
+    assert starts(tmp_path) == [7.0]
+
+
+def test_a_start_that_cannot_be_noted_is_no_error(tmp_path: Path) -> None:
+    started(tmp_path / "nowhere", 7.0)
