@@ -28,7 +28,7 @@ _FIRST_FREE = 1024  # lower ports need a capability
 
 
 def services(folder: Path, settings: Settings, program: Path | None = None) -> dict[str, str]:
-    """Return the files of the services by name; `program` is paofed's, if not the one that is running."""
+    """Return the services' files by name; `program` is paofed's, if not that which is running."""
     folder = folder.resolve()
     words = [str(program)] if program else [sys.executable, "-m", "paofed"]
     broker, server = (f"paofed-{settings.name}-{part}.service" for part in ("broker", "server"))
