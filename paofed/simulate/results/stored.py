@@ -111,6 +111,8 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
     "table": {
         "facts": [str],
         "recipes": [str],
+        "columns": [dict],
+        "ranges": [list],
         "calendar": bool,
         "begin": Above(-_FAR),
         "tick": Above(0),

@@ -27,7 +27,6 @@ from tests.live.stores import (
 )
 
 
-# What a manifest of wire version 1 has.
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     """A fleet with some history."""

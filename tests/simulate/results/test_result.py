@@ -331,7 +331,10 @@ OVER_A_TABLE = replace(
             **TWO_RUNS.provenance["scenario"],
             "stream": {"kind": "table", "file": "readings.csv", "target": "y"},
         },
-        "table": {"facts": [], "recipes": [], "calendar": True, "begin": 0.0, "tick": 3600.0},
+        "table": {
+            **{"facts": [], "recipes": [], "columns": [], "ranges": []},
+            **{"calendar": True, "begin": 0.0, "tick": 3600.0},
+        },
     },
     progressive=judged([1, 2, 3, 4]),
     lives=LIVED,
