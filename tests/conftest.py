@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
+from paofed.cli.shared import progress
 from tests.drawing import as_svg_alone, without_drawing
 from tests.effort import effort
 
@@ -37,6 +38,12 @@ def _compile_unmeasured(self: Any, signature: Any) -> Any:
 
 
 Dispatcher.compile = _compile_unmeasured  # type: ignore[method-assign, assignment]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line of progress, however long a busy machine takes: tests read all of stderr."""
+    monkeypatch.setattr(progress, "_ELSEWHERE", float("inf"))
 
 
 @pytest.fixture

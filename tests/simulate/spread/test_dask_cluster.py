@@ -98,7 +98,7 @@ def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     monkeypatch.undo()  # units as large as they are
     subset = ("online-fed", "pso-fed")
     rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
-    runs = effort(everyday=4, thorough=40)
+    runs = effort(everyday=4, thorough=12)
     plain = run("setting-1", rows, runs=runs)
     spread = run("setting-1", rows, runs=runs, executor=two_processes)
     assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
