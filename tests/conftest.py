@@ -12,7 +12,7 @@ from tests.drawing import as_svg_alone, without_drawing
 from tests.effort import effort
 
 # Machines are noisy: an example that took long is no failure.
-settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=20, thorough=60))
+settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=12, thorough=60))
 settings.load_profile("paofed")
 
 # The tests and what they import stay: while they are read, the garbage collector finds nothing.
