@@ -39,9 +39,9 @@ endif
 # and what depends on the interpreter is tested, in its everyday form: argparse's words, sqlite3, ssl,
 # sockets and processes, pickles, archives, and what numba makes of bytecode. The other rooms compute
 # with NumPy, whose numbers no interpreter changes: `make test` has tried them.
-OF_THE_INTERPRETER := tests/cli tests/live tests/formats tests/simulate/results \
+OF_THE_INTERPRETER := tests/cli tests/live tests/simulate/results \
 	tests/simulate/spread tests/simulate/engines/own tests/simulate/engines/test_fast.py \
-	tests/simulate/engines/test_workers.py $(wildcard tests/test_*.py)
+	tests/simulate/engines/test_workers.py $(wildcard tests/formats tests/test_*.py)
 everyday: $(VENV)/.dev
 	$(MAKE) --jobs 2 own family collected
 	env --unset=PAOFED_CI $(BIN)/pytest --numprocesses 4 --dist worksteal $(OF_THE_INTERPRETER)
