@@ -165,7 +165,7 @@ def _details(study: Study) -> Iterable[str]:
     if study.results:
         yield heading("Final errors and traffic")
         for name, result in study.results.items():
-            yield f"<h3>{html.escape(name)}</h3>{finals(result)}"
+            yield f"<h3>{html.escape(name)}</h3>{finals(result).html()}"
         yield heading("Claim by claim")
         yield from _claims(study)
         yield heading("One exchange per contact")

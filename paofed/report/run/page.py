@@ -178,12 +178,18 @@ def build(
         parts += [heading("Figures"), *others]
     if faults := faults_of(result):
         parts += [heading("What faults do"), preformatted("\n".join(faults))]
-        parts += [note(_FAULTS), faults_and_costs(result)] if result.clean is not None else []
+        parts += (
+            [note(_FAULTS), faults_and_costs(result).html()] if result.clean is not None else []
+        )
     parts += _choices(result)
     if result.drifts:
-        parts += [heading("When the target changed"), recoveries(result)]
+        parts += [heading("When the target changed"), recoveries(result).html()]
     if result.cold_start is not None:
-        parts += [heading("Newcomers"), note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
+        parts += [
+            heading("Newcomers"),
+            note(_NEWCOMERS),
+            of_newcomers(result, result.cold_start).html(),
+        ]
     parts += on_device(result)
     parts += [heading("To run it again"), *again(result, tariff)]
     name = result.provenance["scenario"]["name"]
@@ -193,7 +199,7 @@ def build(
 def _over_scenario(result: Result, tariff: Tariff) -> Iterator[str]:
     yield heading("Errors and traffic")
     yield note(html.escape(default_title(result)))
-    yield finals(result, tariff)
+    yield finals(result, tariff).html()
     yield note(html.escape(_counted_in(tariff)))
 
 
@@ -208,15 +214,15 @@ def _over_table(
     yield heading("Errors and traffic")
     yield note(html.escape(_conditions(result)))
     yield note(_JUDGED + (_OF_UNIT if target.transform == "raw" else _OF_SPREAD) + _BEST)
-    yield errors_and_traffic(result, judged, tariff)
+    yield errors_and_traffic(result, judged, tariff).html()
     yield note(html.escape(_counted_in(tariff)))
     if result.lives is not None and advice is not None:
         yield heading(f"In the unit of {target.name}")
         yield note(_IN_OWN_UNIT + _BEST)
-        yield in_target_unit(result.lives)
+        yield in_target_unit(result, result.lives).html()
         yield heading("By group of devices")
         yield note(html.escape(_grouped_by(scenario["stream"].get("group"))))
-        yield by_group(result.lives, advice.method)
+        yield by_group(result.lives, advice.method).html()
 
 
 def _conditions(result: Result) -> str:

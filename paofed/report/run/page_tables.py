@@ -1,134 +1,218 @@
-"""The tables of a page about one run."""
+"""The tables of one run, for its page, a terminal, CSV and JSON."""
 
-import html
-import math
 from collections.abc import Sequence
+from typing import Any
 
 from paofed.core.tariffs import Tariff
 from paofed.report.run.damage import damages
 from paofed.report.run.gains import horizons, newcomers
 from paofed.report.run.groups import groups
 from paofed.report.shared.baselines import baseline_look
-from paofed.report.shared.captions import best_places, rank
-from paofed.report.shared.finals import TRAFFIC, sent
-from paofed.report.shared.markup import code, interval, number, significant, table
-from paofed.report.shared.own_unit import COMPARED
+from paofed.report.shared.captions import rank
+from paofed.report.shared.finals import MESSAGES, TRAFFIC
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import BASELINES
+from paofed.table import (
+    BYTES,
+    COUNT,
+    ERROR,
+    ERROR_IF_ANY,
+    GAIN,
+    NAME,
+    NUMBER,
+    SIGNIFICANT,
+    WHOLE,
+    Column,
+    Table,
+    Words,
+    numeric,
+)
+from paofed.words import counted
+from paofed.world.table.columns import column
+
+_MODEL = Column("model", "model")
+_STANDARD_ERROR = Column("db_se", "s.e.", NUMBER)
+_OWN_UNIT = (
+    Column("rmse", "RMSE", SIGNIFICANT, best="least"),
+    Column("mae", "MAE", SIGNIFICANT, best="least"),
+    Column("r2", "R2", SIGNIFICANT, best="most"),
+    Column("coverage", "coverage", SIGNIFICANT),
+    Column("width", "width", SIGNIFICANT),
+)
 
 
-def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> str:
-    """Return a table of the errors of both models of every algorithm, of baselines, and traffic."""
-    rows, errors = [], list[tuple[float, float]]()  # errors on devices and at the server
-    for line in sorted(result.summary(tariff), key=lambda line: rank(line["device_db"])):
-        told = [number(line[key]) for key in ("device_db", "device_standard_error", "db",
-                                              "standard_error")]  # fmt: skip
-        rows.append([code(line["algorithm"]), *told, *sent(line, TRAFFIC)])
-        errors.append((line["device_db"], line["db"]))
+def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> Table:
+    """Return the errors of both models of every algorithm, those of baselines, and traffic."""
+    lines = sorted(result.summary(tariff), key=lambda line: rank(line["device_db"]))
+    errors = ("device_db", "device_standard_error", "db", "standard_error")
+    sent = [column.keys[0] for column in TRAFFIC]
+    rows = [[line[key] for key in ("algorithm", *errors, *sent)] for line in lines]
     for name in judged.baselines:
-        db, error = judged.final(name, "baseline")
-        final, beside = [number(db), number(error)], ["", ""]
-        on_device = baseline_look(name).whose == "device"
-        pair = [final, beside] if on_device else [beside, final]
-        meaning = BASELINES.get(kind_of(name), "")
-        rows.append([name.replace(" ", "&nbsp;"), *pair[0], *pair[1], meaning])
-        errors.append((db, math.nan) if on_device else (math.nan, db))
-    header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
-    device, server = zip(*errors, strict=True)
-    best = {(j, i) for i, column in ((1, device), (3, server)) for j in best_places(column)}
-    return table(header, rows, range(1, len(header)), best)
+        final, nothing = [*judged.final(name, "baseline")], [None, None]
+        pair = [*final, *nothing] if baseline_look(name).whose == "device" else [*nothing, *final]
+        rows.append([Words(name), *pair, BASELINES.get(kind_of(name), "")])
+    columns = (
+        Column("learner", "", NAME),
+        Column("device_db", "device", ERROR, "dB", best="least"),
+        Column("device_db_se", "s.e.", NUMBER),
+        Column("db", "server", ERROR, "dB", best="least"),
+        _STANDARD_ERROR,
+        *TRAFFIC,
+    )
+    return Table(columns, rows)
 
 
-def in_target_unit(lives: Lives) -> str:
-    """Return a table of every learner's errors in the target's own unit."""
-    learners = lives.learners.tolist()
-    own = [lives.own_unit(name, whose) for name, whose in learners]
+def algorithms(result: Result, tariff: Tariff) -> Table:
+    """Return the errors and the traffic of all algorithms in their order; bytes in kB and MB."""
+    models = (
+        {"error": "db"} if result.progressive is None else {"device": "device_db", "server": "db"}
+    )
+    columns = [Column("algorithm", "algorithm", NAME)]
+    for head, key in models.items():
+        columns.append(Column(key, head, ERROR, "dB"))
+        columns.append(Column(f"{key.removesuffix('db')}standard_error", "s.e.", NUMBER))
+    columns += [Column("sent_up", "sent up", COUNT), Column("sent_down", "sent down", COUNT)]
+    columns += MESSAGES if tariff.adds else ()
+    columns += [Column("wire_up", "bytes up", BYTES), Column("wire_down", "bytes down", BYTES)]
+    lines = result.summary(tariff)
+    return Table(columns, [[line[column.keys[0]] for column in columns] for line in lines])
+
+
+def baselines(judged: Progressive) -> Table:
+    """Return the errors of all baselines, and what they are."""
+    columns = (
+        Column("learner", "baseline"),
+        Column("db", "error", ERROR, "dB", best="least"),
+        _STANDARD_ERROR,
+        Column("about", ""),
+    )
     rows = [
-        [html.escape(name), whose, *map(significant, errors)]
-        for (name, whose), errors in zip(learners, own, strict=True)
+        [name, *judged.final(name, "baseline"), BASELINES.get(kind_of(name), "")]
+        for name in judged.baselines
     ]
-    best = {
-        (j, 2 + i)
-        for i, (key, most) in enumerate(COMPARED.items())
-        for j in best_places([getattr(errors, key) for errors in own], most=most)
-    }
-    header = ["", "model", "RMSE", "MAE", "R²", "coverage", "width"]
-    return table(header, rows, range(2, 7), best)
+    return Table(columns, rows)
 
 
-def by_group(lives: Lives, name: str) -> str:
-    """Return a table of one algorithm's errors on devices, by group."""
+def in_target_unit(result: Result, lives: Lives) -> Table:
+    """Return every learner's errors in the target's own unit."""
     rows = [
-        [
-            html.escape(found.name),
-            f"{found.over.devices:,}",
-            f"{found.over.samples:,}",
-            number(found.db),
-            significant(found.own.rmse),
-            significant(found.own.mae),
-            interval(found.over.gain),
-            html.escape(found.over.rival),
-        ]
+        [name, "" if whose == "baseline" else whose, *lives.own_unit(name, whose)]
+        for name, whose in lives.learners.tolist()
+    ]
+    target = column(result.provenance["scenario"]["stream"]["target"]).name
+    title = f"in the unit of {target} (* is the best of its column, here and above)"
+    return Table((Column("learner", ""), _MODEL, *_OWN_UNIT), rows, title)
+
+
+def by_group(lives: Lives, name: str) -> Table:
+    """Return one algorithm's errors on devices, by group."""
+    columns = (
+        Column("group", f"{name}: group"),
+        Column("devices", "devices", COUNT),
+        Column("samples", "samples", COUNT),
+        Column("db", "device", ERROR, "dB"),
+        Column("rmse", "RMSE", SIGNIFICANT),
+        Column("mae", "MAE", SIGNIFICANT),
+        Column("gain", "gain", GAIN, "dB"),
+        Column("over", "over"),
+    )
+    rows = [
+        [found.name, found.over.devices, found.over.samples, found.db, found.own.rmse,
+         found.own.mae, found.over.gain, found.over.rival]
         for found in groups(lives, name, "device")
-    ]
-    header = ["group", "devices", "samples", "device (dB)", "RMSE", "MAE", "gain (dB)", "over"]
-    return table([f"{html.escape(name)}: {header[0]}", *header[1:]], rows, range(1, 7))
+    ]  # fmt: skip
+    return Table(columns, rows)
 
 
-def recoveries(result: Result) -> str:
-    """Return a table of what every drift did."""
+def recoveries(result: Result) -> Table:
+    """Return what every drift did to the algorithms."""
+    columns = (
+        Column("algorithm", "algorithm", NAME),
+        Column("tick", "drift", WHOLE),
+        Column("before_db", "before", ERROR_IF_ANY, "dB"),
+        Column("worst_db", "worst", ERROR_IF_ANY, "dB"),
+        Column("ticks", "ticks to recover", WHOLE, missing="not yet"),
+    )
+    rows = [[name, *drift] for name in result.algorithms for drift in result.recovery(name)]
+    return Table(columns, rows)
+
+
+def faults_and_costs(result: Result) -> Table:
+    """Return what faults do to every algorithm; nothing if no runs were made without them."""
+    columns = (
+        Column("algorithm", "algorithm", NAME),
+        _MODEL,
+        Column("db", "with", ERROR, "dB"),
+        _STANDARD_ERROR,
+        Column("clean_db", "without", ERROR, "dB"),
+        Column("clean_db_se", "s.e.", NUMBER),
+        Column(("cost", "low", "high", "runs"), "cost", GAIN, "dB, 95 %"),
+    )
     rows = [
-        [
-            code(name),
-            str(drift.tick),
-            number(drift.before_db),
-            number(drift.worst_db),
-            "not yet" if drift.ticks is None else str(drift.ticks),
-        ]
-        for name in result.algorithms
-        for drift in result.recovery(name)
+        [name, whose, *wrong, *right, cost] for name, whose, wrong, right, cost in damages(result)
     ]
-    header = ["algorithm", "drift at tick", "before (dB)", "worst (dB)", "ticks to recover"]
-    return table(header, rows, range(1, 5))
+    return Table(columns, rows)
 
 
-def faults_and_costs(result: Result) -> str:
-    """Return a table of what faults do to every algorithm."""
-    rows = [
-        [
-            code(name),
-            whose,
-            *map(number, (*wrong, *right)),
-            interval(cost),
-        ]
-        for name, whose, wrong, right, cost in damages(result)
-    ]
-    errors = ["with faults (dB)", "s.e.", "without (dB)", "s.e.", "cost (dB)"]
-    return table(["algorithm", "model", *errors], rows, range(2, 7))
+_NEWCOMER = (Column("algorithm", "newcomer", NAME), Column("begins_with", "begins with"))
+# An error of a device alone or, of one that takes part, by how much it is better.
+_ERROR_OR_GAIN = numeric(
+    lambda value: (ERROR_IF_ANY if isinstance(value, float) else GAIN).text(value)
+)
 
 
-def of_newcomers(result: Result, cold: ColdStart) -> str:
-    """Return a table of devices that join late."""
+def of_newcomers(result: Result, cold: ColdStart) -> Table:
+    """Return how devices fare that join late: errors and gains over each span, side by side."""
     spans = horizons(result, cold)
-    rows: list[Sequence[str]] = [
-        [
-            name,
-            "",
-            *(number(db) for db in cold.pooled_db(errors)),
-            *("" for _ in spans),
-        ]
+    columns = (
+        *_NEWCOMER,
+        *(Column(f"db {span}", f"first {span}", ERROR_IF_ANY, "dB") for span in spans),
+        *(Column(f"gain {span}", f"gain, {span}", GAIN) for span in spans),
+    )
+    nothing = [None] * len(spans)
+    rows: list[Sequence[Any]] = [
+        [Words(name), "", *cold.pooled_db(errors).tolist(), *nothing]
         for name, errors in cold.beside.items()
     ]
-    for found in newcomers(cold):
-        errors, gains = map(number, found.errors), map(interval, found.gains)
-        rows.append([code(found.name), found.way, *errors, *gains])
-    header = [
-        "",
-        "begins with",
-        *(f"first {s} (dB)" for s in spans),
-        *(f"gain, {s}" for s in spans),
+    return Table(columns, [*rows, *([*one[:2], *one[2], *one[3]] for one in newcomers(cold))])
+
+
+def newcomers_in_short(result: Result, cold: ColdStart) -> Table:
+    """Return the errors of devices alone, and by how many dB those that take part are better."""
+    spans = horizons(result, cold)
+    columns = (*_NEWCOMER, *(Column(span, f"first {span}", _ERROR_OR_GAIN) for span in spans))
+    rows: list[Sequence[Any]] = [
+        [name, "", *cold.pooled_db(errors).tolist()] for name, errors in cold.beside.items()
     ]
-    return table(header, rows, range(2, 2 + 2 * len(spans)))
+    title = (
+        f"devices that join late, {counted(len(cold.starts), 'time')} each: error alone (dB), and "
+        f"by how many dB those who take part are better (95 %)"
+    )
+    return Table(columns, [*rows, *([*one[:2], *one.gains] for one in newcomers(cold))], title)
+
+
+def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> Table:
+    """Return errors and gains of newcomers, a row for each horizon; `beside`: with those alone."""
+    columns = (
+        *_NEWCOMER,
+        Column("horizon_ticks", "horizon", WHOLE),
+        Column("db", "error", ERROR_IF_ANY, "dB"),
+        Column(("gain", "low", "high"), "gain", GAIN, "dB"),
+        Column("starts", "starts", WHOLE),
+    )
+    ticks_of = cold.horizons.tolist()
+    alone = cold.beside.items() if beside else ()
+    rows: list[Sequence[Any]] = [
+        [name, "", ticks, db, None, len(cold.starts)]
+        for name, errors in alone
+        for ticks, db in zip(ticks_of, cold.pooled_db(errors).tolist(), strict=True)
+    ]
+    rows += [
+        [one.name, one.way, ticks, db, gain, gain.runs]
+        for one in newcomers(cold)
+        for ticks, db, gain in zip(ticks_of, one.errors, one.gains, strict=True)
+    ]
+    return Table(columns, rows)
