@@ -198,12 +198,11 @@ class Table:
     title: str = ""  # what stands above it, on a terminal
     notes: Sequence[str] = ()  # what stands below it, on a terminal
 
-    def only(self, *keys: str) -> "Table":
-        """Return the table with some columns only, in that order, by their first names in files."""
-        place = {column.keys[0]: i for i, column in enumerate(self.columns)}
-        chosen = [place[key] for key in keys]
-        rows = [[row[i] for i in chosen] for row in self.rows]
-        return replace(self, columns=[self.columns[i] for i in chosen], rows=rows)
+    def without(self, *keys: str) -> "Table":
+        """Return the table without some columns, by their first names in files."""
+        kept = [i for i, column in enumerate(self.columns) if column.keys[0] not in keys]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
 
     def _best(self) -> set[tuple[int, int]]:
         """Return the cells that are the best of their column, by row and column."""

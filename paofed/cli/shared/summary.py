@@ -86,15 +86,15 @@ def _damages(result: Result, faults: list[str]) -> str:
     heading = f"faults: {' '.join(faults)}"
     if result.clean is None:
         return heading
-    model = [] if result.progressive is None else ["model"]
-    shown = faults_and_costs(result).only("algorithm", *model, "db", "clean_db", "cost")
+    alone = ("model",) if result.progressive is None else ()  # the server's
+    shown = faults_and_costs(result).without("db_se", "clean_db_se", *alone)
     return f"{heading}\n\n{shown.text()}"
 
 
 def _faults(result: Result) -> dict[str, Any]:
     """Return the faults and what they do, for JSON."""
     faults = faults_of(result)
-    found = faults_and_costs(result).only("algorithm", "model", "db", "clean_db", "cost")
+    found = faults_and_costs(result).without("db_se", "clean_db_se")
     return {"faults": faults, "damage": found.json()} if faults else {}
 
 

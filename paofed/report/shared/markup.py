@@ -6,8 +6,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from paofed import table as written
 from paofed.files import read_text
 from paofed.simulate.results.estimates import Estimate
+from paofed.table import code as code  # for pages
+from paofed.table import estimated, typeset
 
 _STYLE = read_text(Path(__file__).with_name("page.css"))
 _INCHES_PER_REM = 0.16  # a rem is 16 pixels
@@ -88,28 +91,21 @@ def details(summary: str, inside: str) -> str:
     return f"<details><summary>{html.escape(summary)}</summary>{inside}</details>"
 
 
-def code(text: str) -> str:
-    """Return an algorithm's name in a table; a long one may be broken between its options."""
-    breakable = re.sub(r"[,:]", r"\g<0><wbr>", html.escape(text))
-    return f"<code>{breakable}</code>"
-
-
 def number(value: float, digits: int = 2) -> str:
     """Write a number as pages show it."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
+    return typeset(written.number(value, digits))
 
 
 def significant(value: float) -> str:
     """Write a number of any size with four significant digits."""
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
+    return typeset(written.significant(value))
 
 
 def interval(found: Estimate, digits: int = 2) -> str:
     """Write a mean with its interval, where it has one."""
-    mean, low, high = (number(end, digits) for end in found[:3])
-    return f"{mean} [{low}, {high}]" if math.isfinite(found.low) else mean
+    if not math.isfinite(found.mean):
+        return number(found.mean)
+    return typeset(estimated(found, "brackets", digits=digits))
 
 
 def table(

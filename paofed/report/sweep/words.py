@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
-from paofed.racing.record import with_half
 from paofed.report.sweep.panels import said, settings
 from paofed.sweeping.choice import Best
+from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
+from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, Column, Table, estimated
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -40,6 +41,52 @@ def best_lines(swept: Swept, tariff: Tariff) -> list[BestLine]:
     ]
 
 
+def best_table(swept: Swept, lines: list[BestLine]) -> Table:
+    """Return the best of each method, with how sure that is."""
+    columns = [
+        Column("method", "method", NAME),
+        Column("where", "where"),
+        Column("best", "best"),
+        Column("score", MEAN_DB, ESTIMATE),
+        Column("fresh", f"fresh {MEAN_DB}", ESTIMATE),
+        Column("bytes", "sent", BYTES),
+        Column("near", "as good", WHOLE),
+        Column("at_most", "nothing is better by more than", WHOLE, "dB"),
+    ]
+    rows = [
+        [
+            method,
+            said(case),
+            settings(best.point, case),
+            best.found.score,
+            best.fresh,
+            sent,
+            f"{len(best.near)} of {best.among - 1}",
+            at_most(best),
+        ]
+        for method, case, best, sent in lines
+    ]
+    empty = () if swept.conditions else ("where",)
+    return Table(columns, rows).without(*empty, *(("fresh",) if swept.fresh_points is None else ()))
+
+
+def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> Table:
+    """Return the best of each method as files have it: every setting and every number."""
+    keys = ("method", *swept.keys, "algorithm", "worlds", "db", "db_se", "low", "high", "among",
+            "diverged", "near", "at_most", ("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"),
+            "bytes", "tariff")  # fmt: skip
+    rows = []
+    for method, _, best, sent in lines:
+        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
+        score, error = best.found[1:]
+        rows.append([
+            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
+            score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
+            tariff.name,
+        ])  # fmt: skip
+    return Table([Column(key, "") for key in keys], rows)
+
+
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
     """Say for every method what is best, among what, and how sure that is."""
     if swept.conditions and not swept.is_grid:
@@ -68,7 +115,7 @@ def _sentence(line: BestLine) -> str:
         return f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
     return (
         f"{line.method}{where}: {settings(line.best.point, line.case)}, "
-        f"{with_half(line.best.found.score)} {MEAN_DB}{_doubt(line.best, line.case)}"
+        f"{estimated(line.best.found.score)} {MEAN_DB}{_doubt(line.best, line.case)}"
         f"{_judged(line.best)}."
     )
 
@@ -103,7 +150,7 @@ def at_most(best: Best) -> str:
 def _judged(best: Best) -> str:
     if best.fresh is None:
         return ""
-    return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} {MEAN_DB}"
+    return f"; on {counted(best.fresh.runs, 'fresh world')} {estimated(best.fresh)} {MEAN_DB}"
 
 
 def unfinished(swept: Swept) -> str:
