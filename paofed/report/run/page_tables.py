@@ -26,6 +26,7 @@ from paofed.table import (
     SIGNIFICANT,
     WHOLE,
     Column,
+    Form,
     Table,
     Words,
     numeric,
@@ -33,7 +34,9 @@ from paofed.table import (
 from paofed.words import counted
 from paofed.world.table.columns import column
 
-_MODEL = Column("model", "model")
+# Whose model it is; a terminal says of a baseline by its name that it is one.
+_WHOSE = Form(lambda whose: "" if whose == "baseline" else whose, str, is_number=False)
+_MODEL = Column("model", "model", _WHOSE)
 _STANDARD_ERROR = Column("db_se", "s.e.", NUMBER)
 _OWN_UNIT = (
     Column("rmse", "RMSE", SIGNIFICANT, best="least"),
@@ -98,10 +101,7 @@ def baselines(judged: Progressive) -> Table:
 
 def in_target_unit(result: Result, lives: Lives) -> Table:
     """Return every learner's errors in the target's own unit."""
-    rows = [
-        [name, "" if whose == "baseline" else whose, *lives.own_unit(name, whose)]
-        for name, whose in lives.learners.tolist()
-    ]
+    rows = [[name, whose, *lives.own_unit(name, whose)] for name, whose in lives.learners.tolist()]
     target = column(result.provenance["scenario"]["stream"]["target"]).name
     title = f"in the unit of {target} (* is the best of its column, here and above)"
     return Table((Column("learner", ""), _MODEL, *_OWN_UNIT), rows, title)
