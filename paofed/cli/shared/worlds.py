@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from paofed.cli import SCENARIO_FIRST
+from paofed.cli.program import SCENARIO_FIRST
 from paofed.cli.shared.stderr import say
 from paofed.errors import InputError, ScenarioError
 from paofed.racing.candidates import AUTO
