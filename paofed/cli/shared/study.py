@@ -15,7 +15,6 @@ from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.markup import heading, note
-from paofed.words import table
 
 
 class StudyPage:
@@ -68,16 +67,5 @@ def _beyond(folder: Path) -> Iterator[str]:
 
 def as_text(study: Study) -> str:
     """Return both settings of the paper as tables, and the verdicts on its claims."""
-    rows = [
-        [
-            claim.key,
-            f"{e.mean:.2f}",
-            f"[{e.low:.2f}, {e.high:.2f}]",
-            claim.shown_unit,
-            found.verdict,
-        ]
-        for claim, found in study.verdicts()
-        for e in [claim.shown(found)]
-    ]
-    claims = table(["claim", "found", "95 %", "", "verdict"], rows, left=(0, 3, 4))
-    return "\n\n".join([*(as_table(study.results[setting]) for setting in (I, II)), claims])
+    finals = [as_table(study.results[setting]) for setting in (I, II)]
+    return "\n\n".join([*finals, study.verdict_table().text()])

@@ -9,7 +9,7 @@ from typing import Any
 
 from paofed.report.paper.claims import Claim
 from paofed.report.paper.study import Cell, Study
-from paofed.report.paper.theory import CURVES, PREDICTED, Beside
+from paofed.report.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import (
     code,
@@ -24,7 +24,6 @@ from paofed.report.shared.markup import (
     table,
 )
 from paofed.simulate.results.estimates import Estimate, Verdict
-from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.words import counted
 
 # Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
@@ -170,14 +169,14 @@ def _details(study: Study) -> Iterable[str]:
         yield from _claims(study)
         yield heading("One exchange per contact")
         yield f"<p>{_ONE_EXCHANGE}</p>"
-        yield _exchanges(study)
+        yield study.exchange_table().html()
     if study.theory:
         yield heading("Theory beside simulation")
         yield from _theory(study)
     if len({cell.step_size for cell in study.grid}) > 1:
         yield heading("Each algorithm at its own best step size")
         yield note("The best cell of the grid, by the mean final error of its few runs.")
-        yield _best(study)
+        yield study.best_table().html()
 
 
 def _about(study: Study) -> Mapping[str, Any]:
@@ -286,28 +285,10 @@ def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> str:
     return f"<table><caption>{caption}</caption><tr><td></td>{head}</tr>{rows}</table>"
 
 
-def _exchanges(study: Study) -> str:
-    rows = [
-        [
-            setting,
-            code(paper),
-            code(other.partition("=")[2]),
-            interval(found),
-        ]
-        for setting, paper, other, found in study.exchanges()
-    ]
-    return table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
-
-
 def _theory(study: Study) -> Iterable[str]:
     if study.steps is not None:
         yield f"<p>{_STEPS}</p>"
-        rows = [
-            [number(study.steps.bound), f"bound of Theorem I, set by client {study.steps.client}"],
-            [number(study.steps.typical), "above this, single steps expand on average"],
-            [number(NEVER_EXPANDS), "up to this, no single step expands"],
-        ]
-        yield table(["step size", ""], rows, [0])
+        yield of_step_sizes(study.steps).html()
     yield f"<p>{_MEAN_MODEL}</p>"
     rows = [
         [
@@ -334,11 +315,3 @@ def _ends(beside: Beside, name: str) -> Iterable[str]:
     else:
         yield "refused" if gap.refused else number(curves[PREDICTED][-1])
         yield number(gap.db)
-
-
-def _best(study: Study) -> str:
-    rows = [
-        [setting, code(name), f"{step:g}", f"{width:g}", number(db)]
-        for setting, name, step, width, db in study.best_steps()
-    ]
-    return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])

@@ -11,6 +11,8 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown, whole
 from paofed.report.paper.foreseen import AskedOfTheory, foresee
+from paofed.table import Column, Table, numeric
+from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 from paofed.theory.foresight import Check
 from paofed.theory.gap import Gap
 from paofed.theory.mean import Prediction
@@ -86,6 +88,19 @@ class Beside(NamedTuple):
             columns = self.curves(name).values()
             for tick, *values in zip(self.prediction.ticks.tolist(), *columns, strict=True):
                 yield [name, tick, *values]
+
+
+def of_step_sizes(steps: StepSizes) -> Table:
+    """Return which step sizes are safe, as far as theory says."""
+    rows = [
+        [steps.bound, f"bound of Theorem I, set by client {steps.client}"],
+        [steps.typical, "above this, single steps expand on average"],
+        [NEVER_EXPANDS, "up to this, no single step expands"],
+    ]
+    if steps.guaranteed is not None:
+        rows.append([steps.guaranteed, "below this, any sharing converges in the mean"])
+    size = Column("step_size", "step size", numeric(lambda step: f"{step:.3g}"))
+    return Table([size, Column("meaning", "")], rows)
 
 
 def theory_beside(
