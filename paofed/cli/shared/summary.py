@@ -10,7 +10,7 @@ from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json as advice_json
 from paofed.report.run.advice_words import fleet_command, sentences
 from paofed.report.run.damage import faults_of
-from paofed.report.run.page_tables import (
+from paofed.report.run.tables import (
     algorithms,
     baselines,
     faults_and_costs,

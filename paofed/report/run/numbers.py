@@ -11,7 +11,7 @@ from paofed.report.run.alone import OverAlone
 from paofed.report.run.gains import gain
 from paofed.report.run.groups import groups
 from paofed.report.run.lives import stages
-from paofed.report.run.page_tables import faults_and_costs, newcomers_by_horizon, recoveries
+from paofed.report.run.tables import faults_and_costs, newcomers_by_horizon, recoveries
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import SENT_COLUMNS, Result

@@ -24,7 +24,7 @@ from paofed.report.run.lives import HOW, extremes, stages
 from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.run.on_device import on_device
-from paofed.report.run.page_tables import (
+from paofed.report.run.tables import (
     by_group,
     errors_and_traffic,
     faults_and_costs,
