@@ -150,7 +150,7 @@ class Column(NamedTuple):
     # Its name in files; several names are for the parts of an estimate: the mean, its interval, the
     # number of runs.
     key: str | tuple[str, ...]
-    head: str  # the heading, for people
+    head: str = ""  # the heading, for people
     form: Form = WORDS
     unit: str = ""
     best: Literal["least", "most"] | None = None  # which of its numbers is marked as the best

@@ -9,7 +9,7 @@ from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json as advice_json
 from paofed.report.run.advice_words import fleet_command, sentences
-from paofed.report.run.damage import faults_of
+from paofed.report.run.gains import faults_of
 from paofed.report.run.tables import (
     algorithms,
     baselines,

@@ -7,10 +7,8 @@ from paofed.core.tariffs import Tariff
 from paofed.files import write_table
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import Behind, numbers
-from paofed.report.run.alone import OverAlone
 from paofed.report.run.gains import gain
-from paofed.report.run.groups import groups
-from paofed.report.run.lives import stages
+from paofed.report.run.lives import OverAlone, groups, stages
 from paofed.report.run.tables import faults_and_costs, newcomers_by_horizon, recoveries
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose

@@ -12,16 +12,15 @@ from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import in_unit, whether
 from paofed.report.run.again import again, is_open
-from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
     by_device,
     newcomers_over_horizons,
+    over_lives,
     over_time,
 )
-from paofed.report.run.gains import gain, horizons, newcomers
+from paofed.report.run.gains import faults_of, gain, horizons, newcomers
 from paofed.report.run.lives import HOW, extremes, stages
-from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
 from paofed.report.run.on_device import on_device
 from paofed.report.run.tables import (

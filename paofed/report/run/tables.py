@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from paofed.core.tariffs import Tariff
-from paofed.report.run.damage import damages
-from paofed.report.run.gains import horizons, newcomers
-from paofed.report.run.groups import groups
-from paofed.report.shared.baselines import baseline_look
+from paofed.report.run.gains import damages, horizons, newcomers
+from paofed.report.run.lives import groups
 from paofed.report.shared.captions import rank
 from paofed.report.shared.finals import MESSAGES, TRAFFIC
+from paofed.report.shared.looks import baseline_look
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result

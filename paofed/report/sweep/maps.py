@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from paofed.core.arrays import FloatArray
 from paofed.report.shared.figures import literal
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import method_name
 from paofed.report.shared.style import Drawing, styled
 from paofed.report.sweep.panels import ERROR, Scale, cases, said
 from paofed.sweeping.points import worded

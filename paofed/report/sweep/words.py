@@ -1,4 +1,4 @@
-"""The best of each method in sentences and rows, with what chance leaves open."""
+"""The best of each method in sentences, rows and JSON, with what chance leaves open."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from paofed.report.sweep.panels import said, settings
 from paofed.sweeping.choice import Best
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
-from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, Column, Table, estimated
+from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, Column, Table, estimated, known
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -72,9 +72,9 @@ def best_table(swept: Swept, lines: list[BestLine]) -> Table:
 
 def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> Table:
     """Return the best of each method as files have it: every setting and every number."""
-    keys = ("method", *swept.keys, "algorithm", "worlds", "db", "db_se", "low", "high", "among",
-            "diverged", "near", "at_most", ("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"),
-            "bytes", "tariff")  # fmt: skip
+    keys: list[str | tuple[str, ...]] = ["method", *swept.keys, "algorithm", "worlds", "db"]
+    keys += ["db_se", "low", "high", "among", "diverged", "near", "at_most"]
+    keys += [("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"), "bytes", "tariff"]
     rows = []
     for method, _, best, sent in lines:
         told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
@@ -84,7 +84,7 @@ def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> Table:
             score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
             tariff.name,
         ])  # fmt: skip
-    return Table([Column(key, "") for key in keys], rows)
+    return Table([*map(Column, keys)], rows)
 
 
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
@@ -163,3 +163,40 @@ def unfinished(swept: Swept) -> str:
         f"{counted(swept.finished.shape[1], 'world')}, {begun - whole} more in some of them. "
         f"Points with fewer worlds than others have no part in the choice."
     )
+
+
+def as_text(swept: Swept, tariff: Tariff) -> str:
+    """Return what a sweep found for people: the best of each method, and how sure that is."""
+    lines = best_lines(swept, tariff)
+    asked = swept.provenance["fresh_requested"]
+    flattered = f"{FLATTERED}{'' if asked else ': --fresh N runs the best in N of them'}."
+    told = "\n".join(sentences(swept, lines))
+    best = best_table(swept, lines).without("at_most").text() if lines else ""
+    parts = unfinished(swept), best, told, flattered if lines else ""
+    return "\n\n".join(filter(None, parts))
+
+
+def as_json(swept: Swept, tariff: Tariff) -> Any:
+    """Return the best of each method as JSON can hold it."""
+    found = {
+        "points": len(swept.points),
+        "finished": int(swept.finished.all(axis=1).sum()),
+        "best": [
+            {
+                "method": method,
+                "given": case,
+                "values": dict(best.point.values),
+                "algorithm": swept.algorithm(best.point),
+                **best.found.score._asdict(),
+                "standard_error": best.found.standard_error,
+                "among": best.among,
+                "diverged": best.diverged,
+                "near": [str(one.point) for one in best.near],
+                "at_most": best.at_most,
+                "fresh": None if best.fresh is None else best.fresh._asdict(),
+                "bytes": sent,
+            }
+            for method, case, best, sent in best_lines(swept, tariff)
+        ],
+    }
+    return known(found)
