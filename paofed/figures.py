@@ -19,8 +19,7 @@ from paofed.report.shared.figures import error_against_traffic, learning_curves,
 from paofed.report.shared.figures import save as _save
 from paofed.report.shared.plotting import plot, side_by_side
 from paofed.report.shared.style import STYLE, style
-from paofed.report.sweep.curves import against, against_bytes
-from paofed.report.sweep.maps import over_two
+from paofed.report.sweep.figures import against, against_bytes, over_two
 
 __all__ = [
     "STYLE",

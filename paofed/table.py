@@ -51,8 +51,10 @@ def significant(value: float) -> str:
 
 
 def error(db: float) -> str:
-    """Write an error in dB: that of an algorithm that diverged is infinite or NaN."""
-    return number(db) if math.isfinite(db) or db < 0 else _DIVERGED
+    """Write an error in dB: NaN or infinite if an algorithm diverged, -inf if there was none."""
+    if math.isfinite(db):
+        return number(db)
+    return str(db) if db < 0 else _DIVERGED
 
 
 def error_if_any(db: float) -> str:

@@ -142,7 +142,7 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 def _print(found: "list[Judged]", folder: Path) -> None:
     """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
-    from paofed.report.comparison.digest import digest, summary
+    from paofed.report.comparison.judged import digest, summary
     from paofed.table import estimated
 
     rows = [

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.comparison.digest import summary
-from paofed.report.comparison.judged import Judged, found_in_order, place
+from paofed.report.comparison.judged import Judged, found_in_order, place, summary
 from paofed.report.comparison.page import digest_table, how_judged
 from paofed.report.shared.markup import (
     code,

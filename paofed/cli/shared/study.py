@@ -7,8 +7,8 @@ from pathlib import Path
 from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
 from paofed.report.comparison.figure import figures
+from paofed.report.comparison.judged import published
 from paofed.report.comparison.page import in_short
-from paofed.report.comparison.published import published
 from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build

@@ -3,8 +3,7 @@
 import html
 from collections.abc import Iterator, Mapping, Sequence
 
-from paofed.report.comparison.digest import digest, summary, worlds
-from paofed.report.comparison.judged import Judged
+from paofed.report.comparison.judged import Judged, digest, summary, worlds
 from paofed.report.shared.markup import code, figure, interval, number, table
 from paofed.words import MEAN_DB, size
 

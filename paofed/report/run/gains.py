@@ -8,10 +8,9 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.simulate.results.estimates import Estimate, estimate, pooled_gain
+from paofed.simulate.results.estimates import Estimate, Final, estimate, final, pooled_gain
 from paofed.simulate.results.progressive import MODELS, WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import Final, final
 from paofed.world.fault_words import worded
 from paofed.world.faults import FAULTS
 from paofed.world.table.columns import duration_text

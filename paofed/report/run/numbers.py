@@ -10,10 +10,10 @@ from paofed.report.run.advice_words import Behind, numbers
 from paofed.report.run.gains import gain
 from paofed.report.run.lives import OverAlone, groups, stages
 from paofed.report.run.tables import faults_and_costs, newcomers_by_horizon, recoveries
+from paofed.simulate.results.estimates import Final
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import SENT_COLUMNS, Result
-from paofed.simulate.results.statistics import Final
 
 _WRITTEN = (
     "curves",

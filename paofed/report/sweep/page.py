@@ -21,8 +21,7 @@ from paofed.report.shared.markup import (
     note,
     preformatted,
 )
-from paofed.report.sweep.curves import against, against_bytes
-from paofed.report.sweep.maps import over_two
+from paofed.report.sweep.figures import against, against_bytes, over_two
 from paofed.report.sweep.panels import MOST_PANELS
 from paofed.report.sweep.words import (
     FLATTERED,

@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
+from paofed.simulate.results.estimates import Final
 from paofed.simulate.results.progressive import MODELS
-from paofed.simulate.results.statistics import Final
 from paofed.table import number
 from paofed.words import counted, size, table
 
