@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from lab.interpretations.study import InterpretationStudy
 from paofed.report.shared.markup import code, drawn, interval, number, page, table
@@ -12,7 +12,7 @@ from paofed.simulate.results.estimates import Estimate
 def build(study: InterpretationStudy, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
-    words = [[code(one.key), escape(one.words)] for one in study.results]
+    words = [[code(one.key), one.words] for one in study.results]
     steps = [
         [code(r), s, code(a), f"{step:.3g}", number(db)] for r, s, a, step, db in study.steps()
     ]
@@ -57,6 +57,6 @@ def _statements(study: InterpretationStudy) -> dict[str, Markup]:
     }
 
 
-def _cell(found: Estimate) -> str:
+def _cell(found: Estimate) -> Markup:
     kind = found.verdict.replace(" ", "-")
-    return f"<span class='verdict {kind}'>{interval(found)}</span>"
+    return Markup("<span class='verdict {}'>{}</span>").format(kind, interval(found))

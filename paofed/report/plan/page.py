@@ -1,6 +1,5 @@
 """A plan as a page: what to use, why, and everything that was tried."""
 
-import html
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -10,6 +9,7 @@ from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
 from paofed.report.shared.markup import Drawing, code, interval, number, page, table
 
+_CHOSEN = Markup(" <strong>chosen</strong>")
 _SHOWN = 60  # how many candidates the table shows
 
 
@@ -33,7 +33,7 @@ def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
 def _front(plan: FleetPlan) -> Markup:
     rows = [
         [
-            f"{code(one.candidate.word)}{' <strong>chosen</strong>' if one is plan.chosen else ''}",
+            code(one.candidate.word) + (_CHOSEN if one is plan.chosen else ""),
             f"{one.contacts * plan.ticks:.3g}/{plan.period}",
             _bytes(plan, one.most),
             _bytes(plan, one.spends),
@@ -45,18 +45,18 @@ def _front(plan: FleetPlan) -> Markup:
         for one in plan.offers
     ]
     per = _per(plan)
-    header = ["settings", "contacts", f"budget {per}", f"spends {per}", score_name(plan.units),
+    header = ["settings", "contacts", "budget " + per, "spends " + per, score_name(plan.units),
               "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
     return table(header, rows, range(1, 8))
 
 
 def _bytes(plan: FleetPlan, per_tick: float) -> str:
     """Write bytes without the time in which they are spent: that is in the head of the column."""
-    return html.escape(plan.in_time(per_tick).partition("/")[0])
+    return plan.in_time(per_tick).partition("/")[0]
 
 
-def _per(plan: FleetPlan) -> str:
-    return html.escape(f"/{plan.in_time(0.0).partition('/')[2]}").replace("/", "/<wbr>")
+def _per(plan: FleetPlan) -> Markup:
+    return Markup("/<wbr>").join(["", *plan.in_time(0.0).split("/")[1:]])
 
 
 def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Markup:
@@ -73,7 +73,7 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Markup:
     ]
     header = [
         "candidate",
-        f"spends {_per(plan)}",
+        "spends " + _per(plan),
         score_name(plan.units),
         "behind the winner (dB)",
         "worlds",

@@ -1,6 +1,5 @@
 """The tables of a page about one run."""
 
-import html
 import math
 from collections.abc import Sequence
 
@@ -34,7 +33,7 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> s
         on_device = baseline_look(name).whose == "device"
         pair = [final, beside] if on_device else [beside, final]
         meaning = BASELINES.get(kind_of(name), "")
-        rows.append([name.replace(" ", "&nbsp;"), *pair[0], *pair[1], meaning])
+        rows.append([name.replace(" ", "\u00a0"), *pair[0], *pair[1], meaning])
         errors.append((db, math.nan) if on_device else (math.nan, db))
     header = ["", "device (dB)", "s.e.", "server (dB)", "s.e.", *TRAFFIC]
     device, server = zip(*errors, strict=True)
@@ -47,7 +46,7 @@ def in_target_unit(lives: Lives) -> str:
     learners = lives.learners.tolist()
     own = [lives.own_unit(name, whose) for name, whose in learners]
     rows = [
-        [html.escape(name), whose, *map(significant, errors)]
+        [name, whose, *map(significant, errors)]
         for (name, whose), errors in zip(learners, own, strict=True)
     ]
     best = {
@@ -63,19 +62,19 @@ def by_group(lives: Lives, name: str) -> str:
     """Return a table of one algorithm's errors on devices, by group."""
     rows = [
         [
-            html.escape(found.name),
+            found.name,
             f"{found.over.devices:,}",
             f"{found.over.samples:,}",
             number(found.db),
             significant(found.own.rmse),
             significant(found.own.mae),
             interval(found.over.gain),
-            html.escape(found.over.rival),
+            found.over.rival,
         ]
         for found in groups(lives, name, "device")
     ]
     header = ["group", "devices", "samples", "device (dB)", "RMSE", "MAE", "gain (dB)", "over"]
-    return table([f"{html.escape(name)}: {header[0]}", *header[1:]], rows, range(1, 7))
+    return table([f"{name}: {header[0]}", *header[1:]], rows, range(1, 7))
 
 
 def recoveries(result: Result) -> str:

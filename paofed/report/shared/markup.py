@@ -120,21 +120,23 @@ def table(
     cells than the header ends in words, which go across the columns that are left.
     """
 
-    def cell(row: Sequence[str], j: int, i: int) -> str:
-        left, shown = len(header) - i, f"<strong>{row[i]}</strong>" if (j, i) in best else row[i]
+    def cell(row: Sequence[str], j: int, i: int) -> Markup:
+        left, shown = len(header) - i, escape(row[i])
+        shown = Markup("<strong>{}</strong>").format(shown) if (j, i) in best else shown
         if left > 1 and i == len(row) - 1:
-            return f"<td colspan={left}>{shown}</td>"
-        return f"<td{_side(i)}>{shown}</td>"
+            return Markup("<td colspan={}>{}</td>").format(left, shown)
+        return Markup("<td{}>{}</td>").format(_side(i), shown)
 
     def _side(i: int) -> str:
         return " class=n" if i in numeric else ""
 
-    head = "".join(f"<th scope='col'{_side(i)}>{name}</th>" for i, name in enumerate(header))
-    body = "".join(
-        f"<tr>{''.join(cell(row, j, i) for i in range(len(row)))}</tr>"
+    head = Markup("").join(
+        Markup("<th scope='col'{}>{}</th>").format(_side(i), name) for i, name in enumerate(header)
+    )
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(Markup("").join(cell(row, j, i) for i in range(len(row))))
         for j, row in enumerate(rows)
     )
-    return Markup(  # noqa: S704 (cells are HTML)
-        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        "</div>"
-    )
+    return Markup(
+        "<div class='scroll'><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(head, body)

@@ -1,6 +1,5 @@
 """A sweep as one self-contained page, with its figures and every number beside it."""
 
-import html
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -130,8 +129,8 @@ def _best(swept: Swept, lines: list[BestLine]) -> Markup:
         best = line.best
         rows.append([
             code(line.method),
-            *([html.escape(said(line.case))] if swept.conditions else []),
-            html.escape(settings(best.point, line.case)),
+            *([said(line.case)] if swept.conditions else []),
+            settings(best.point, line.case),
             "diverged" if best.found.diverged else interval(best.found.score),
             *([interval(best.fresh) if best.fresh else ""] if judged else []),
             size(line.bytes),
