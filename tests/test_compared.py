@@ -205,7 +205,7 @@ def test_every_verdict_is_that_of_its_interval() -> None:
 
 
 def test_the_reproduction_s_page_shows_the_same() -> None:
-    text = "".join(in_short(FOUND, {}))
+    text = in_short(FOUND, {})
     assert html.escape(summary(FOUND)) in text
     for line in digest(FOUND):
         assert code(line.best.word) in text

@@ -1,60 +1,39 @@
 """A plan as a page: what to use, why, and everything that was tried."""
 
-import html
 from collections.abc import Sequence
+
+from markupsafe import Markup
 
 from paofed.planning.record import FleetPlan
 from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
-from paofed.report.shared.markup import (
-    bullets,
-    code,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    number,
-    preformatted,
-    table,
-)
+from paofed.report.shared.markup import Drawing, code, interval, number, page, table
 
+_CHOSEN = Markup(" <strong>chosen</strong>")
 _SHOWN = 60  # how many candidates the table shows
-_HOW = (
-    "Candidates met in the same worlds, in rounds. After each round a candidate was dropped if, "
-    "within every budget that it fits in, some other candidate was clearly better. The errors of "
-    "the winners are from worlds that took no part in the choice. The doubt is by how many dB "
-    "other settings that were tried within a budget can be better than its winner; with 95 % "
-    "confidence, all doubts are right at once. They are about what was tried, in this scenario."
-)
 
 
 def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
     """Return the whole page."""
-    parts = [
-        heading("What to do"),
-        preformatted("\n".join(commands(plan, FILE))),
-        *([note(html.escape(said))] if (said := advice(plan)) else []),
-        heading("What bytes buy"),
-        _front(plan),
-        f"<p>{_HOW}</p>",
-        bullets(plan.remarks),
-        heading("What was tried"),
-        _tried(plan, plan.tried[:_SHOWN]),
-        note(f"{min(_SHOWN, len(plan.tried))} of {len(plan.tried)}, the best within the whole "
-             f"budget first; all are in plan.json"),
-        heading("To run it again"),
-        preformatted(command),
-    ]  # fmt: skip
-    top = [lead(f"{plan.sentence}."), figure(*drawing)]
-    return document(f"A plan for {plan.scenario.name}", top, parts)
+    some = plan.tried[:_SHOWN]
+    return page(
+        "plan.html.j2",
+        title=f"A plan for {plan.scenario.name}",
+        plan=plan,
+        drawing=Drawing.of(*drawing),
+        commands=commands(plan, FILE),
+        advice=advice(plan),
+        offers=_front(plan),
+        tried=_tried(plan, some),
+        shown=len(some),
+        command=command,
+    )
 
 
-def _front(plan: FleetPlan) -> str:
+def _front(plan: FleetPlan) -> Markup:
     rows = [
         [
-            code(one.candidate.word) + (" <strong>chosen</strong>" if one is plan.chosen else ""),
+            code(one.candidate.word) + (_CHOSEN if one is plan.chosen else ""),
             f"{one.contacts * plan.ticks:.3g}/{plan.period}",
             _bytes(plan, one.most),
             _bytes(plan, one.spends),
@@ -66,21 +45,21 @@ def _front(plan: FleetPlan) -> str:
         for one in plan.offers
     ]
     per = _per(plan)
-    header = ["settings", "contacts", f"budget {per}", f"spends {per}", score_name(plan.units),
+    header = ["settings", "contacts", "budget " + per, "spends " + per, score_name(plan.units),
               "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
     return table(header, rows, range(1, 8))
 
 
 def _bytes(plan: FleetPlan, per_tick: float) -> str:
     """Write bytes without the time in which they are spent: that is in the head of the column."""
-    return html.escape(plan.in_time(per_tick).partition("/")[0])
+    return plan.in_time(per_tick).partition("/")[0]
 
 
-def _per(plan: FleetPlan) -> str:
-    return html.escape(f"/{plan.in_time(0.0).partition('/')[2]}").replace("/", "/<wbr>")
+def _per(plan: FleetPlan) -> Markup:
+    return Markup("/<wbr>").join(["", *plan.in_time(0.0).split("/")[1:]])
 
 
-def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
+def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Markup:
     rows = [
         [
             code(one.candidate),
@@ -94,7 +73,7 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
     ]
     header = [
         "candidate",
-        f"spends {_per(plan)}",
+        "spends " + _per(plan),
         score_name(plan.units),
         "behind the winner (dB)",
         "worlds",

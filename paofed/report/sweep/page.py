@@ -1,26 +1,16 @@
 """A sweep as one self-contained page, with its figures and every number beside it."""
 
-import html
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.shared.figures import save, save_all
-from paofed.report.shared.markup import (
-    bullets,
-    details,
-    document,
-    figure,
-    heading,
-    lead,
-    note,
-    preformatted,
-)
+from paofed.report.shared.markup import drawn, page
 from paofed.report.sweep.figures import against, against_bytes, over_two
 from paofed.report.sweep.panels import MOST_PANELS
 from paofed.report.sweep.words import (
@@ -39,14 +29,6 @@ from paofed.sweeping.swept import Swept
 from paofed.words import counted
 from paofed.world.scenario import to_toml as scenario_toml
 
-_HOW = (
-    "The mean dB is the mean over worlds of the final error of each in dB, with its 95 % interval; "
-    "the error (dB) of a run is another number, the mean error over runs in dB. All points meet "
-    "the same worlds, so their differences are surer than these intervals look: a point that may "
-    "be as good as the best is found by its difference from the best in each world. With 95 % "
-    "confidence, all intervals of these differences are right at once."
-)
-
 _DRAWN = tuple(
     f"{name}.{ending}" for name in ("against-*", "map-*") for ending in ("svg", "png", "pdf")
 )
@@ -59,8 +41,8 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     for old in (path for part in _DRAWN for path in folder.glob(part)):
         old.unlink()  # figures of an earlier sweep over other keys
     drawings = save_all(figures, folder)
-    for name, (_, drawn) in figures.items():
-        save(drawn, folder / f"{name}.pdf")
+    for name, (_, figure) in figures.items():
+        save(figure, folder / f"{name}.pdf")
     lines = best_lines(swept, tariff)
     swept.to_csv(folder / "points.csv", tariff)
     best_in_files(swept, lines, tariff).csv(folder / "best.csv")
@@ -84,11 +66,11 @@ def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
         _file("against", key): (f"Error against {key}{told}.", against(swept, key)) for key in keys
     }
     for across, down in combinations(keys, 2):
-        drawn = over_two(swept, across, down)
-        if drawn is not None:
+        figure = over_two(swept, across, down)
+        if figure is not None:
             framed = "; the best cell has a frame" if swept.is_grid else ""
             caption = f"Error over {across} and {down}{others if len(keys) > 2 else ''}{framed}."
-            shown[_file("map", across, down)] = caption, drawn
+            shown[_file("map", across, down)] = caption, figure
     shown["bytes"] = (
         "Error against what fleet and server send in a run, all points.",
         against_bytes(swept, tariff),
@@ -102,22 +84,21 @@ def _file(*parts: str) -> str:
 
 def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[BestLine]) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
-    title = f"{swept.provenance['scenario']['name']}: {', '.join(swept.keys)}"
-    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
-    top = [lead(*lead_words(swept, lines)), first]
-    if missing := unfinished(swept):
-        top = [f"<p><strong>{html.escape(missing)}</strong></p>", *top]
-    parts = [heading("What to do"), note(html.escape(_conditions(swept)))]
-    parts += [bullets(sentences(swept, lines))]
-    if lines:
-        asked = swept.provenance["fresh_requested"]
-        parts += [best_table(swept, lines).html(), note(_HOW)]
-        parts += [note(f"{FLATTERED}{'' if asked else ' (--fresh N)'}.")]
-    parts += [heading("Figures"), *others] if others else []
-    if len(swept.cases()) > MOST_PANELS and swept.is_grid:
-        parts.append(note("Not all cases are drawn; points.csv has them."))
-    parts += [heading("To run it again"), *_again(swept)]
-    return document(title, top, parts)
+    about = swept.provenance
+    return page(
+        "sweep.html.j2",
+        title=f"{about['scenario']['name']}: {', '.join(swept.keys)}",
+        about=about,
+        unfinished=unfinished(swept),
+        lead=lead_words(swept, lines),
+        figures=[*drawn(drawings).values()],
+        conditions=_conditions(swept),
+        sentences=sentences(swept, lines),
+        best=best_table(swept, lines) if lines else "",
+        flattered=FLATTERED,
+        all_drawn=not swept.is_grid or len(swept.cases()) <= MOST_PANELS,
+        **({"command": ""} if _is_open(swept) else _again(about)),
+    )
 
 
 def _conditions(swept: Swept) -> str:
@@ -140,18 +121,13 @@ def _tried(swept: Swept) -> str:
     return "; ".join(told)
 
 
-def _again(swept: Swept) -> Iterator[str]:
-    about = swept.provenance
-    if _is_open(swept):
-        yield note("Its worlds were made by a function in Python, which no file holds.")
-        yield preformatted(json.dumps(about, indent=1))
-        return
+def _again(about: Mapping[str, Any]) -> dict[str, str]:
+    """Return what runs a sweep again, beside its files."""
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
     words += [f"--engine {about['engine']}"] if about["engine"] != "fast" else []
-    yield preformatted(" ".join(words))
-    yield preformatted(json.dumps(about["versions"], indent=1))
-    toml = preformatted(sweep_toml(about, "scenario.toml"))
-    yield details("sweep.toml", toml)
-    toml = preformatted(scenario_toml(about["scenario"]))
-    yield details("scenario.toml", toml)
+    return {
+        "command": " ".join(words),
+        "sweep_toml": sweep_toml(about, "scenario.toml"),
+        "scenario_toml": scenario_toml(about["scenario"]),
+    }

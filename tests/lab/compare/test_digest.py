@@ -50,7 +50,7 @@ def test_the_best_comes_first_and_what_diverged_last() -> None:
 
 
 def test_in_short_every_line_is_there() -> None:
-    text = "".join(in_short(FOUND, {"compare-1": ("caption", "<svg>drawing</svg>")}))
+    text = in_short(FOUND, {"compare-1": ("caption", "<svg>drawing</svg>")})
     assert html.escape(summary(FOUND)) in text
     assert "drawing</svg>" in text
     assert text.count("<tr>") == 1 + len(digest(FOUND))
