@@ -245,7 +245,7 @@ class Table:
             return f"<td{_side(column)}>{said}</td>"
 
         head = "".join(
-            f"<th scope='col'{_side(column)}>{html.escape(column.heading)}</th>"
+            f"<th scope='col'{_side(column)}>{_breakable(column.heading)}</th>"
             for column in self.columns
         )
         body = "".join(
@@ -287,6 +287,11 @@ class Table:
 def _parts(found: Interval | None) -> dict[str, float] | None:
     """Return an estimate as JSON has it inside a record."""
     return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high}
+
+
+def _breakable(heading: str) -> str:
+    """Return a heading that may be broken between units."""
+    return html.escape(heading).replace("/", "/<wbr>")
 
 
 def _side(column: Column) -> str:

@@ -18,8 +18,8 @@ from paofed.algorithms.spec import from_text
 from paofed.racing.rejection import student_of_race
 from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary
 from paofed.report.comparison.page import in_short
-from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate, student_95
+from paofed.table import code
 from paofed.words import size
 from paofed.world.scenario import Scenario
 

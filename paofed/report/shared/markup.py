@@ -3,12 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, Self
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from paofed import table as written
 from paofed.simulate.results.estimates import Estimate
@@ -86,11 +86,6 @@ def drawn(drawings: Mapping[str, tuple[str, str]]) -> dict[str, Drawing]:
     return {name: Drawing.of(*drawing) for name, drawing in drawings.items()}
 
 
-def code(text: str) -> Markup:
-    """Return an algorithm's name in a table; a long one may be broken between its options."""
-    return Markup(written.code(text))  # noqa: S704 (it escapes the text)
-
-
 def number(value: float, digits: int = 2) -> str:
     """Write a number as pages show it."""
     return typeset(written.number(value, digits))
@@ -106,37 +101,3 @@ def interval(found: Estimate, digits: int = 2) -> str:
     if not math.isfinite(found.mean):
         return number(found.mean)
     return typeset(estimated(found, "brackets", digits=digits))
-
-
-def table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    numeric: Collection[int],
-    best: Collection[tuple[int, int]] = (),
-) -> Markup:
-    """Return a table; the columns in `numeric` are set to the right.
-
-    `best` are the cells, by row and column, that are the best of their column. A row with fewer
-    cells than the header ends in words, which go across the columns that are left.
-    """
-
-    def cell(row: Sequence[str], j: int, i: int) -> Markup:
-        left, shown = len(header) - i, escape(row[i])
-        shown = Markup("<strong>{}</strong>").format(shown) if (j, i) in best else shown
-        if left > 1 and i == len(row) - 1:
-            return Markup("<td colspan={}>{}</td>").format(left, shown)
-        return Markup("<td{}>{}</td>").format(_side(i), shown)
-
-    def _side(i: int) -> str:
-        return " class=n" if i in numeric else ""
-
-    head = Markup("").join(
-        Markup("<th scope='col'{}>{}</th>").format(_side(i), name) for i, name in enumerate(header)
-    )
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(Markup("").join(cell(row, j, i) for i in range(len(row))))
-        for j, row in enumerate(rows)
-    )
-    return Markup(
-        "<div class='scroll'><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(head, body)
