@@ -7,7 +7,7 @@ from markupsafe import Markup
 from paofed.planning.record import FleetPlan
 from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
-from paofed.report.shared.markup import Drawing, code, interval, number, page, table
+from paofed.report.shared.markup import Illustration, code, interval, number, page, table
 
 _CHOSEN = Markup(" <strong>chosen</strong>")
 _SHOWN = 60  # how many candidates the table shows
@@ -20,7 +20,7 @@ def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
         "plan.html.j2",
         title=f"A plan for {plan.scenario.name}",
         plan=plan,
-        drawing=Drawing.of(*drawing),
+        drawing=Illustration.of(*drawing),
         commands=commands(plan, FILE),
         advice=advice(plan),
         offers=_front(plan),

@@ -159,7 +159,7 @@ def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff)
     write_table(path, [*header, "bytes", "tariff"], rows)
 
 
-def _again(about: Mapping[str, Any]) -> dict[str, str]:
+def _again(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what runs a sweep again, beside its files."""
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
