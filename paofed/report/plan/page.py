@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from paofed.planning.record import FleetPlan, Offer
 from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
-from paofed.report.shared.markup import Drawing, page
+from paofed.report.shared.markup import Illustration, page
 from paofed.table import (
     COUNT,
     ESTIMATE,
@@ -28,7 +28,7 @@ def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
         "plan.html.j2",
         title=f"A plan for {plan.scenario.name}",
         plan=plan,
-        drawing=Drawing.of(*drawing),
+        drawing=Illustration.of(*drawing),
         commands=commands(plan, FILE),
         advice=advice(plan),
         offers=_front(plan),

@@ -163,7 +163,9 @@ def _over_table(
     advice, lives = advise(result, tariff), result.lives
     lead = [] if advice is None else [whether(advice)]
     lead += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
-    known = advice is not None and lives is not None
+    in_unit_of_target = of_groups = None
+    if advice is not None and lives is not None:
+        in_unit_of_target, of_groups = in_target_unit(result, lives), by_group(lives, advice.method)
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
@@ -175,9 +177,9 @@ def _over_table(
         "conditions": _conditions(result),
         "target": column(stream["target"]),
         "errors": errors_and_traffic(result, judged, tariff),
-        "in_unit": in_target_unit(result, lives) if known else "",
+        "in_unit": in_unit_of_target,
         "group": stream.get("group"),
-        "by_group": by_group(lives, advice.method) if known else "",
+        "by_group": of_groups,
     }
 
 

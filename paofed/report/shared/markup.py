@@ -58,7 +58,7 @@ def indented(value: Any) -> str:
     return json.dumps(value, indent=1)
 
 
-class Drawing(NamedTuple):
+class Illustration(NamedTuple):
     """A drawing in SVG with its caption, as a page has it."""
 
     caption: str
@@ -81,9 +81,9 @@ class Drawing(NamedTuple):
         )
 
 
-def drawn(drawings: Mapping[str, tuple[str, str]]) -> dict[str, Drawing]:
+def drawn(drawings: Mapping[str, tuple[str, str]]) -> dict[str, Illustration]:
     """Return drawings for a page; they come as name -> (caption, SVG)."""
-    return {name: Drawing.of(*drawing) for name, drawing in drawings.items()}
+    return {name: Illustration.of(*drawing) for name, drawing in drawings.items()}
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -121,7 +121,7 @@ def _tried(swept: Swept) -> str:
     return "; ".join(told)
 
 
-def _again(about: Mapping[str, Any]) -> dict[str, str]:
+def _again(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what runs a sweep again, beside its files."""
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
