@@ -16,7 +16,6 @@ from paofed.cli.shared.agreement import (
     given,
     limits,
     scaling,
-    with_options,
 )
 from paofed.cli.shared.folder import add_folder, next_step, say_result
 from paofed.device_c.agreed import can_follow
@@ -25,6 +24,7 @@ from paofed.live.fleet.change import change_fleet
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.change import Changed, Changes
 from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.served import with_options
 from paofed.words import counted
 
 EXAMPLE = "paofed fleet change greenhouse --step-size 0.2 --clip 6 --dry-run"

@@ -9,15 +9,14 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
-from paofed.cli.shared.folder import add_folder, say_result
-from paofed.cli.shared.validation import add_validation, validated
+from paofed.cli.shared.folder import add_folder, add_validation, say_result
 from paofed.files import require_writable, write_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.clock import at_present
 from paofed.live.server.lookout import Lookout
-from paofed.live.server.validation import validation_of
+from paofed.live.server.validation import validated, validation_of
 from paofed.live.server.web.page.page import page
 from paofed.live.server.web.page.view import view_of
 

@@ -7,12 +7,12 @@ from the server's model, and what they sent or learned since then does not come 
 import time
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.shared.folder import add_folder, next_step, say_result
+from paofed.cli.shared.folder import add_folder, add_validation, next_step, say_result
 from paofed.cli.shared.progress import duration
 from paofed.cli.shared.times import TIME_HELP, tick_of, when
-from paofed.cli.shared.validation import add_validation, error_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.going_back import GoneBack, roll_back
+from paofed.live.server.validation import error_of
 from paofed.words import counted
 
 EXAMPLE = "paofed fleet rollback greenhouse 2h --validation measured.csv --dry-run"

@@ -8,11 +8,12 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
+from paofed.cli.shared.folder import add_validation
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
-from paofed.cli.shared.validation import add_validation, validated
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import TakenOverError
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.server.validation import validated
 
 EXAMPLE = "paofed fleet serve greenhouse --validation measured.csv"
 _TAKEN_OVER = 3

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.folder import add_folder
+from paofed.cli.shared.folder import add_folder, add_validation
 from paofed.cli.shared.progress import duration
-from paofed.cli.shared.validation import VALIDATION_HELP, validated
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.journal.store import Store
@@ -20,7 +19,7 @@ from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.status import DeviceStatus, Status
-from paofed.live.server.validation import Validated
+from paofed.live.server.validation import Validated, validated
 from paofed.live.server.web.asking import asked
 from paofed.words import counted, size, table
 
@@ -35,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("--all", action="store_true", help=f"show every device, not only the first {_MOST}")
-    add("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
+    add_validation(parser)
 
 
 def run(args: Namespace) -> int:

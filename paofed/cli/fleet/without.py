@@ -7,11 +7,11 @@ fleet that is ruined needs `paofed fleet rollback`.
 
 from argparse import ArgumentParser, Namespace
 
-from paofed.cli.shared.folder import add_folder, next_step, say_result, say_untold
+from paofed.cli.shared.folder import add_folder, add_validation, next_step, say_result, say_untold
 from paofed.cli.shared.times import TIME_HELP, tick_of
-from paofed.cli.shared.validation import add_validation, error_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.going_back import GoneBack, leave_out
+from paofed.live.server.validation import error_of
 from paofed.words import counted, listed
 
 EXAMPLE = "paofed fleet without greenhouse north-wall --since 2h --validation measured.csv"

@@ -28,6 +28,13 @@ def add_accounts(parser: ArgumentParser) -> None:
         "for each user")  # fmt: skip
 
 
+def add_validation(parser: ArgumentParser) -> None:
+    """Declare the file of samples to judge a model by."""
+    parser.add_argument("--validation", type=Path, metavar="FILE",
+        help="file of samples with their target, CSV or JSON lines, to judge the model "
+        "by")  # fmt: skip
+
+
 def fleet_of(args: Namespace) -> Fleet:
     """Return the fleet, with the accounts that are given."""
     return Fleet(args.folder, accounts_of(args))
