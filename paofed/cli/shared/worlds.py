@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from paofed.algorithms.spec import AUTO
 from paofed.cli import SCENARIO_FIRST
 from paofed.cli.shared.stderr import say
 from paofed.errors import InputError, ScenarioError
-from paofed.racing.candidates import AUTO
 from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind
 
 if TYPE_CHECKING:
