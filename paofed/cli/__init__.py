@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from paofed import __version__
+from paofed.cli.command import Command
 from paofed.errors import PaofedError, PaofedWarning, nearest, needs_extra, unknown
 
 # The module of a verb is imported when the verb is used, and imports inside its functions what its
@@ -187,17 +188,31 @@ def actions_of(verb: str) -> dict[str, str]:
 
 def parser_of(verb: str) -> Parser:
     """Build the parser of one verb, or of a verb and an action."""
-    module = import_module(f"paofed.cli.{verb.replace(' ', '.')}")
+    command = _command(verb)
     parser = Parser(
         prog=f"paofed {verb}",
-        description=module.__doc__,
-        epilog=f"example: {module.EXAMPLE}",
+        description=command.description,
+        epilog=f"example: {command.example}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
+    command.add_arguments(parser)
+    parser.set_defaults(run=command.run)
     return parser
+
+
+def _command(verb: str) -> Command:
+    """Return the command of a verb, or of a verb and an action.
+
+    It is a module of its own, or one of the COMMANDS of the module of its group.
+    """
+    name, _, action = verb.partition(" ")
+    homes = getattr(import_module(f"paofed.cli.{name}"), "HOMES", {})
+    if action in homes:
+        commands: dict[str, Command] = import_module(f"paofed.cli.{name}.{homes[action]}").COMMANDS
+        return commands[action]
+    module = import_module(f"paofed.cli.{verb.replace(' ', '.')}")
+    return Command(module.add_arguments, module.run, module.EXAMPLE, module.__doc__)
 
 
 def _without(prog: str, kind: str, known: dict[str, str], words: list[str]) -> int:

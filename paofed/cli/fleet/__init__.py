@@ -27,3 +27,12 @@ ACTIONS = {
     "units": "write services for systemd: server, broker, device, gateway",
 }
 EXAMPLE = "paofed fleet init greenhouse --input temperature:20:10 --target load:300:100"
+
+# The module of an action that has none of its own, with those beside which people look for it.
+HOMES = {
+    **dict.fromkeys(("add", "gateway", "token", "units", "monitoring"), "set_up"),
+    **dict.fromkeys(("serve", "backup", "model", "export"), "run"),
+    **dict.fromkeys(("status", "page", "verify"), "watch"),
+    **dict.fromkeys(("change", "firmware", "rotate", "trust", "remove"), "change"),
+    **dict.fromkeys(("clock", "quarantine", "without", "rollback", "restore", "repair"), "repair"),
+}

@@ -28,6 +28,18 @@ def add_accounts(parser: ArgumentParser) -> None:
         "for each user")  # fmt: skip
 
 
+def add_labels(parser: ArgumentParser, off: str, *, nargs: str, who: str = "a device") -> None:
+    """Declare the devices that something is said of, and --off, which takes it back."""
+    parser.add_argument("labels", nargs=nargs, metavar="LABEL", help=f"name of {who}")
+    parser.add_argument("--off", action="store_true", help=off)
+
+
+def add_dry_run(parser: ArgumentParser) -> None:
+    """Declare the option --dry-run."""
+    parser.add_argument("--dry-run", action="store_true",
+        help="only say what would change; the server may run")  # fmt: skip
+
+
 def add_validation(parser: ArgumentParser) -> None:
     """Declare the file of samples to judge a model by."""
     parser.add_argument("--validation", type=Path, metavar="FILE",
