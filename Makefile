@@ -14,7 +14,7 @@ INSTALL_PAOFED = $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 # them again: seconds for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce demo bench test everyday lowest check own family collected format options docs links lock clean
+.PHONY: reproduce demo bench test everyday lowest check own family collected format docs links lock clean
 
 reproduce: $(VENV)/.runtime
 	$(BIN)/paofed reproduce --out out
@@ -23,7 +23,7 @@ demo: $(VENV)/.demo
 	$(BIN)/paofed demo --out out/demo.png
 
 bench: $(VENV)/.runtime
-	$(BIN)/paofed bench engines --scaling
+	$(BIN)/python -m lab engines --scaling
 
 # Four processes on two cores: some tests wait for a broker, a clock or a browser. CI also measures
 # coverage, with which the tests take half as long again.
@@ -74,10 +74,6 @@ collected: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-
-# The tables of docs/options.md, from the parsers.
-options: $(VENV)/.dev
-	$(BIN)/python docs/options.py
 
 # The site: every warning is an error, and links and anchors inside it must lead somewhere.
 SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --doctree-dir out/doctrees

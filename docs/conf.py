@@ -8,9 +8,14 @@ that a forge shows them as well.
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import options
+
 from paofed import __version__
+
+options.write()  # a page of the site alone, which git ignores
 
 project = "paofed"
 author = "the authors of paofed"

@@ -1,8 +1,4 @@
-"""Writes options.md: every command with all its options, as the parsers have them (`make options`).
-
-The page is kept beside the other documents, so that a forge shows it, too; a test fails when the
-page differs from what this program writes.
-"""
+"""Makes options.md, a page of the site: every command with all its options, from the parsers."""
 
 import re
 from argparse import Action, ArgumentParser, _ArgumentGroup
@@ -10,41 +6,59 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from paofed.cli import VERBS, actions_of, parser_of
+from lab.commands import LAB
+from paofed.cli import PAOFED
+from paofed.cli.program import Program
 
 PAGE = Path(__file__).with_suffix(".md")
 _HEAD = """# Options
 
-Every command with all its options, in the words of `paofed VERB --help`. `make options` writes this
-page from the programs themselves. [The command line](command-line.md) says what else there is to
-know of a command.
+Every command with all its options, in the words of `paofed VERB --help`: this page is made from the
+programs themselves. [The command line](command-line.md) says what else there is to know of a
+command. Those of the laboratory, which a checkout has, [come last](#python--m-lab).
 """
 
 
 def page() -> str:
     """Return the whole page."""
     shown: dict[str, str] = {}  # by table of a group of options: the command that shows it
-    return "\n".join([_HEAD, *(part for verb in VERBS for part in _verb(verb, shown))])
+    verbs = (part for verb in PAOFED.verbs for part in _verb(verb, shown))
+    return "\n".join([_HEAD, *verbs, *_laboratory(shown)])
+
+
+def write() -> None:
+    """Write the page beside the other documents, where the site takes it from."""
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 def _verb(verb: str, shown: dict[str, str]) -> Iterator[str]:
-    actions = actions_of(verb)
+    actions = PAOFED.actions_of(verb)
     yield f"## {verb}\n"
     if not actions:
-        yield from _command(verb, shown)
+        yield from _command(PAOFED, verb, verb, shown)
     else:
         yield _paragraphs(import_module(f"paofed.cli.{verb}").__doc__ or "")
     for action in actions:
-        yield f"### {verb} {action}\n"
-        yield from _command(f"{verb} {action}", shown)
+        words = f"{verb} {action}"
+        yield f"### {words}\n"
+        yield from _command(PAOFED, words, words, shown)
 
 
-def _command(words: str, shown: dict[str, str]) -> Iterator[str]:
+def _laboratory(shown: dict[str, str]) -> Iterator[str]:
+    yield f"## {LAB.name}\n"
+    yield _paragraphs(import_module(LAB.package).__doc__ or "")
+    for verb in LAB.verbs:
+        heading = f"lab {verb}"
+        yield f"### {heading}\n"
+        yield from _command(LAB, verb, heading, shown)
+
+
+def _command(program: Program, words: str, heading: str, shown: dict[str, str]) -> Iterator[str]:
     """Describe one command; a group of options that an earlier command shows is a link to it."""
-    parser = parser_of(words)
+    parser = program.parser_of(words)
     yield _paragraphs(parser.description or "")
     yield f"Example: `{(parser.epilog or '').removeprefix('example: ')}`\n"
-    this = words.replace(" ", "-")
+    this = heading.replace(" ", "-")
     for title, rows in _groups(parser):
         table = "\n".join(["| argument | meaning |", "|---|---|", *rows, ""])
         anchor = shown.setdefault(table, this) if title else this
@@ -93,7 +107,3 @@ def _value(action: Action) -> str:
 
 def _paragraphs(text: str) -> str:
     return text.strip() + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

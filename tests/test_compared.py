@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from lab.commands import LAB
+from lab.compare.comparison import Plan
+from lab.compare.extent import FULL
+from lab.compare.lineup import LINEUP
+from lab.compare.search import BUDGETS
+from lab.compare.settings import USUAL
 from paofed.algorithms.spec import from_text
-from paofed.cli import parser_of
 from paofed.racing.rejection import student_of_race
-from paofed.report.compare.comparison import Plan
-from paofed.report.compare.digest import digest, summary
-from paofed.report.compare.extent import FULL
-from paofed.report.compare.judged import Judged
-from paofed.report.compare.lineup import LINEUP, PAO_FED
-from paofed.report.compare.page import in_short
-from paofed.report.compare.published import published
-from paofed.report.compare.search import BUDGETS
-from paofed.report.compare.settings import USUAL
+from paofed.report.comparison.digest import digest, summary
+from paofed.report.comparison.judged import PAO_FED, Judged
+from paofed.report.comparison.page import in_short
+from paofed.report.comparison.published import published
 from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate, student_95
 from paofed.words import size
@@ -222,9 +222,9 @@ def test_it_says_whose_servers_forget_in_setting_2() -> None:
 
 
 def test_the_command_and_the_version_that_made_it() -> None:
-    program, verb, *options = shlex.split(COMMAND)
-    assert (program, verb) == ("paofed", "compare")
-    given = parser_of("compare").parse_args(options)
+    words = shlex.split(COMMAND)
+    assert words[:4] == ["python", "-m", "lab", "compare"]
+    given = LAB.parser_of("compare").parse_args(words[4:])
     assert (given.settings, given.runs, given.seed) == (list(USUAL), FULL.runs, 0)
     assert (given.entrants, given.quick) == (None, False)
     assert set(VERSIONS) >= {"python", "paofed", "numpy", "numba"}

@@ -4,7 +4,8 @@ A document is followed from top to bottom in one empty folder, as a reader would
 
 - a block with a file name after its language (```toml fleet.toml) is that file;
 - ```python blocks run in one namespace, and a ```text block after one is what it printed;
-- in ```console blocks, lines that begin with `$ paofed` run, and the lines below are their output.
+- in ```console blocks, lines that begin with `$ paofed` run, and the lines below are their output;
+  those that begin with `$ python -m lab` are parsed only.
 
 Shown output must agree with the real one in all but standalone numbers. Commands run with at most
 two runs; those that take long are parsed only.
@@ -27,10 +28,12 @@ import numpy as np
 import pytest
 
 import paofed
-from docs.options import page
+from docs.options import PAGE, page
+from lab.commands import LAB
 from paofed import Outcome, Result, Scenario, Swept, Trace, figures, realize, run, sweep
 from paofed.checks import CHECKS
-from paofed.cli import VERBS, actions_of, main, parser_of
+from paofed.cli import PAOFED, main
+from paofed.cli.program import Program
 from paofed.errors import InputError
 from paofed.racing.candidates import GRIDS
 from paofed.report.run.page import write as write_page
@@ -53,14 +56,15 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if path != PAGE  # made for the site alone
 }
 SCENARIOS = DOCUMENTS["docs/scenarios.md"]
 COMMANDS = DOCUMENTS["docs/command-line.md"]
-OPTIONS = DOCUMENTS["docs/options.md"]
+OPTIONS = page()
 FILES = DOCUMENTS["docs/files.md"]
 TABLE_RUNS = DOCUMENTS["docs/table-runs.md"]
 PYTHON = DOCUMENTS["docs/python.md"]
-SLOW = ("bench", "chaos", "demo", "plan", "readings", "reproduce")
+SLOW = ("demo", "plan", "reproduce")
 IN_A_SHELL = (  # tests/live/shell.py follows them
     "docs/clusters.md",
     "docs/operating-a-fleet.md",
@@ -210,31 +214,37 @@ def test_a_lie_is_found(shown: str, agrees: bool) -> None:
 def test_console_commands_parse(document: str) -> None:
     for block in blocks(document):
         for command, shown in commands(block) if block.kind == "console" else ():
-            if command.startswith("paofed ") and " error: " not in shown:
-                verb, rest = split(re.split(r" 2?[>&]", command)[0])
-                parser_of(verb).parse_known_only(rest)
+            if command.startswith(tuple(PROGRAMS)) and " error: " not in shown:
+                program, verb, rest = split(re.split(r" 2?[>&]", command)[0])
+                program.parser_of(verb).parse_known_only(rest)
 
 
-def split(command: str) -> tuple[str, list[str]]:
-    """A command line as its verb, with the action where there is one, and the rest."""
-    verb, *rest = shlex.split(command.removeprefix("paofed "))
-    return (f"{verb} {rest[0]}", rest[1:]) if actions_of(verb) else (verb, rest)
+PROGRAMS = {f"{program.name} ": program for program in (PAOFED, LAB)}
+
+
+def split(command: str) -> tuple[Program, str, list[str]]:
+    """A command line as its program, its verb, with the action where there is one, and the rest."""
+    (called,) = (name for name in PROGRAMS if command.startswith(name))
+    program, (verb, *rest) = PROGRAMS[called], shlex.split(command.removeprefix(called))
+    several = bool(program.actions_of(verb))
+    return (program, f"{verb} {rest[0]}", rest[1:]) if several else (program, verb, rest)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_in_running_text_exist(document: str) -> None:
     prose = re.sub(r"^```.*?^```$", "", DOCUMENTS[document], flags=re.MULTILINE | re.DOTALL)
-    for command in re.findall(r"`paofed ([^`]+)`", prose):
-        verb, *rest = command.split()
+    for called, words in re.findall(r"`(paofed|python -m lab)\s+([^`]+)`", prose):
+        program = PROGRAMS[f"{called} "]
+        verb, *rest = words.split()
         if verb not in ("VERB", "help", "--help", "--version") and rest[:1] != ["ACTION"]:
-            assert verb in VERBS, command
-            if actions_of(verb) and not rest:
+            assert verb in program.verbs, words
+            if program.actions_of(verb) and not rest:
                 continue
-            verb, rest = split(command)
+            _, verb, rest = split(f"{called} {words}")
             options = re.findall(r"--[\w-]+", " ".join(rest))
             for action in verb.split(" ")[-1].split("|"):
-                known = parser_of(f"{verb.split(' ')[0]} {action}" if " " in verb else verb)
-                assert set(options) <= set(known._option_string_actions), command
+                known = program.parser_of(f"{verb.split(' ')[0]} {action}" if " " in verb else verb)
+                assert set(options) <= set(known._option_string_actions), words
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -245,41 +255,52 @@ def test_make_knows_its_targets(document: str) -> None:
     assert {a or b for a, b in named} <= set(targets)
 
 
-def test_the_options_are_those_of_the_programs() -> None:
-    assert page() == OPTIONS, "run `make options`"
-
-
 def test_every_verb_has_a_section() -> None:
-    assert re.findall(r"^## (.*)$", OPTIONS, re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^## (.*)$", OPTIONS, re.MULTILINE) == [*VERBS, LAB.name]
     headings = re.findall(r"^##+ (.*)$", COMMANDS, re.MULTILINE)
     told = {"Common to all verbs", "Choosing", "With faults", "The figure"}
-    assert {*headings} <= {*told, *VERBS, *(one for verb in VERBS for one in ACTIONS[verb])}
+    actions = {one for verb in VERBS for one in ACTIONS[verb]}
+    assert {*headings} <= {*told, *VERBS, *actions, *LAB.verbs}
 
 
-ACTIONS = {verb: [f"{verb} {action}" for action in actions_of(verb)] or [verb] for verb in VERBS}
+VERBS = PAOFED.verbs
+ACTIONS = {
+    verb: [f"{verb} {action}" for action in PAOFED.actions_of(verb)] or [verb] for verb in VERBS
+}
+PARSED = [
+    *((PAOFED, one) for verb in VERBS for one in ACTIONS[verb]),
+    *((LAB, verb) for verb in LAB.verbs),
+]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if ACTIONS[verb] != [verb]])
-def test_every_action_has_a_section(verb: str) -> None:
-    text = section(OPTIONS, f"## {verb}")
-    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ACTIONS[verb]
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        *((verb, ACTIONS[verb]) for verb in VERBS if ACTIONS[verb] != [verb]),
+        (LAB.name, [f"lab {verb}" for verb in LAB.verbs]),
+    ],
+)
+def test_every_action_has_a_section(title: str, parts: list[str]) -> None:
+    text = section(OPTIONS, f"## {title}")
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == parts
 
 
-@pytest.mark.parametrize("verb", [one for verb in VERBS for one in ACTIONS[verb]])
-def test_every_argument_says_what_it_means(verb: str) -> None:
-    for action in parser_of(verb)._actions:
+@pytest.mark.parametrize(("program", "verb"), PARSED)
+def test_every_argument_says_what_it_means(program: Program, verb: str) -> None:
+    for action in program.parser_of(verb)._actions:
         meaning = re.sub(r"\(.*?\)", "", action.help or "")  # without its default
         assert len(meaning.split()) >= 2, (action.option_strings, action.help)
         assert not re.match(r"of |likewise|as in |see |and |it ", meaning), action.help
 
 
-@pytest.mark.parametrize("verb", [one for verb in VERBS for one in ACTIONS[verb]])
-def test_every_default_is_told(verb: str) -> None:
+@pytest.mark.parametrize(("program", "verb"), PARSED)
+def test_every_default_is_told(program: Program, verb: str) -> None:
     """Where an option has a usual number or word, its help says which."""
-    for action in parser_of(verb)._actions:
+    parser = program.parser_of(verb)
+    for action in parser._actions:
         usual = action.default
         if isinstance(usual, (int, float, str)) and usual and usual != "==SUPPRESS==":
-            said = parser_of(verb)._get_formatter()._expand_help(action)
+            said = parser._get_formatter()._expand_help(action)
             assert (
                 f"(default: {usual:g}" in said if isinstance(usual, float) else str(usual) in said
             )
@@ -608,7 +629,7 @@ def test_the_index_leads_to_every_document() -> None:
     contents = re.findall(r"^```{toctree}\n(?::.*\n)*\n([\w\n-]*)^```$", index, re.MULTILINE)
     names = [Path(document).stem for document in DOCUMENTS if document.startswith("docs/")]
     names.remove("index")
-    assert sorted("".join(contents).split()) == sorted(names)
+    assert sorted("".join(contents).split()) == sorted([*names, PAGE.stem])
     assert [name for name in names if f"]({name}.md)" not in index] == []
     assert "](docs/index.md#documents)" in DOCUMENTS["README.md"]
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from paofed.cli import VERBS, actions_of
-from paofed.cli.fleet import ACTIONS
+from paofed.cli import PAOFED
 from tests.effort import effort, long
 from tests.formats.make import FOLDER as FORMATS
 from tests.natures import small_scenario
@@ -83,8 +82,6 @@ MISSING = {
     "demo": "sim,fleet,demo",
     "run setting-1": "sim",
     "plan setting-1 --budget 2kB/day/device": "sim",
-    "bench load": "fleet",
-    "bench table air-quality": "sim,table",
 }
 
 
@@ -99,9 +96,9 @@ class Told(NamedTuple):
 
 def helps() -> list[str]:
     """Every verb and every action, asked for help."""
-    actions = {verb: actions_of(verb) for verb in VERBS}
+    actions = {verb: PAOFED.actions_of(verb) for verb in PAOFED.verbs}
     beneath = [f"{verb} {action}" for verb, known in actions.items() for action in known]
-    return [f"{command} --help" for command in (*VERBS, *beneath)]
+    return [f"{command} --help" for command in (*PAOFED.verbs, *beneath)]
 
 
 def driven(
@@ -134,7 +131,7 @@ def test_every_verb_shows_its_help_without_any_extra(tmp_path: Path) -> None:
     told = driven(sys.executable, tmp_path, asked, (*SIMULATOR, *LIVE))
     require_success(told)
     assert all("usage: paofed" in one.out for one in told)
-    assert len(told) > len(VERBS) + len(ACTIONS)
+    assert len(told) > len(PAOFED.verbs) + len(PAOFED.actions_of("fleet"))
 
 
 def test_a_missing_extra_is_named_once_and_rightly(tmp_path: Path) -> None:
@@ -144,7 +141,7 @@ def test_a_missing_extra_is_named_once_and_rightly(tmp_path: Path) -> None:
 
 def test_a_fleet_needs_nothing_of_the_simulator(tmp_path: Path) -> None:
     """Every action but `serve`, which runs until it is stopped."""
-    assert {command.split()[1] for command in FLEET} == set(ACTIONS) - {"serve"}
+    assert {command.split()[1] for command in FLEET} == set(PAOFED.actions_of("fleet")) - {"serve"}
     some = FLEET[: effort(everyday=6, thorough=len(FLEET))]
     require_success(driven(sys.executable, tmp_path, some, SIMULATOR))
 
@@ -169,7 +166,7 @@ def at_work(extras: str, folder: Path) -> list[str]:
     (folder / "small.toml").write_text(small_scenario().to_toml(), encoding="utf-8")
     (folder / "sheds.csv").write_text("\n".join(readings()) + "\n", encoding="utf-8")
     quickly = "--engine reference"
-    commands = ["algorithms", "bench contact", "chaos --seeds 1", f"device c {model} --out kit"]
+    commands = ["algorithms", f"device c {model} --out kit"]
     if "device" in extras:
         commands += ["gateway --example tasmota"]
     if "fleet" in extras:
@@ -205,6 +202,4 @@ def test_an_extra_in_an_environment_of_its_own(extras: str, wheel: Path, tmp_pat
         assert "the fleet was not reached" in told.err
     lacking = {"device": {"fleet", "sim"}, "fleet": {"sim"}, "": {"fleet", "device", "sim"}}
     asked = {c: e for c, e in MISSING.items() if {e} & lacking.get(extras, {"fleet", "device"})}
-    if "device" in extras:  # an MQTT client is all that this benchmark lacks without an extra
-        asked.pop("bench load", None)
     require_hints(driven(clean.python, folder, asked), asked.values())

@@ -17,7 +17,7 @@ WORDS = {
     "map": r"\bFourier maps?\b",
     "tariff": r"\btariffs?\b",
 }
-WITHOUT_PROSE = ("README.md", "docs/options.md", "docs/index.md", GLOSSARY)
+WITHOUT_PROSE = ("README.md", "docs/index.md", GLOSSARY)
 PAGES = [name for name in DOCUMENTS if name not in WITHOUT_PROSE]
 # No running text: blocks; indented code, headings, tables, pictures, contents; code in a line.
 NO_PROSE = (r"^```(?s:.*?)^```$", r"^(?:    |#|\||!\[|\d+\. \[).*$", r"`[^`]*`")

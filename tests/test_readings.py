@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from paofed.cli import parser_of
-from paofed.report.readings.amount import FULL
-from paofed.report.readings.readings import AS_U1, READINGS, Reading
-from paofed.report.readings.study import LABELS, STATEMENTS
+from lab.commands import LAB
+from lab.interpretations.amount import FULL
+from lab.interpretations.interpretations import AS_U1, INTERPRETATIONS, Interpretation
+from lab.interpretations.study import LABELS, STATEMENTS
 from paofed.simulate.results.estimates import Estimate
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +36,7 @@ def cell(row: dict[str, str]) -> str:
 
 
 def tables() -> str:
-    """All tables of the document: one for each statement, a line for each reading."""
+    """All tables of the document: one for each statement, a line for each interpretation."""
     parts = []
     for statement, group in groupby(STATEMENTS, key=lambda claim: claim.statement):
         keys = [claim.key for claim in group]
@@ -46,9 +46,9 @@ def tables() -> str:
             "| reading | " + " | ".join(LABELS[k] for k in keys) + " |",
         ]
         lines.append("|---|" + "---|" * len(keys))
-        for reading in READINGS:
-            cells = [cell(ROWS[key, reading.key]) for key in keys]
-            lines.append(f"| `{reading.key}` | " + " | ".join(cells) + " |")
+        for interpretation in INTERPRETATIONS:
+            cells = [cell(ROWS[key, interpretation.key]) for key in keys]
+            lines.append(f"| `{interpretation.key}` | " + " | ".join(cells) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -66,7 +66,7 @@ def steps() -> str:
 
 
 def test_every_statement_stands_under_every_reading() -> None:
-    assert list(ROWS) == [(claim.key, r.key) for claim in STATEMENTS for r in READINGS]
+    assert list(ROWS) == [(claim.key, r.key) for claim in STATEMENTS for r in INTERPRETATIONS]
     assert tables() in DOCUMENT
 
 
@@ -89,18 +89,23 @@ def test_the_default_reading_says_what_the_reproduction_says() -> None:
         assert float(here["mean"]) == pytest.approx(float(there["mean"]), abs=1e-3)
 
 
-@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.key)
-def test_as_much_was_run_as_the_readings_say(reading: Reading) -> None:
-    key, runs = reading.key, FULL.runs_of(reading)
+@pytest.mark.parametrize(
+    "interpretation", INTERPRETATIONS, ids=lambda interpretation: interpretation.key
+)
+def test_as_much_was_run_as_the_interpretations_say(interpretation: Interpretation) -> None:
+    key, runs = interpretation.key, FULL.runs_of(interpretation)
     used = {int(row["runs"]) for (_, r), row in ROWS.items() if r == key}
     assert runs in used
-    assert used <= {runs, FULL.runs}  # where a reading changes nothing, all runs of the default
+    assert used <= {
+        runs,
+        FULL.runs,
+    }  # where an interpretation changes nothing, all runs of the default
     if "+" not in key:
         assert re.search(rf"^\| `{re.escape(key)}` \| .* \| {runs} \|$", DOCUMENT, re.MULTILINE)
 
 
-def verdicts(reading: str) -> dict[str, str]:
-    return {key: ROWS[key, reading]["verdict"] for key in LABELS}
+def verdicts(interpretation: str) -> dict[str, str]:
+    return {key: ROWS[key, interpretation]["verdict"] for key in LABELS}
 
 
 def test_what_the_document_says_it_means() -> None:
@@ -114,11 +119,14 @@ def test_what_the_document_says_it_means() -> None:
     assert {key for key in LABELS if slow[key] != "holds"} == {"grows", "weight-u1-setting-2"}
     wide = verdicts("wider+slow-start")
     assert {key for key in LABELS if wide[key] != "holds"} == {"grows"}
-    assert all(ROWS["grows", reading.key]["verdict"] != "holds" for reading in READINGS)
+    assert all(
+        ROWS["grows", interpretation.key]["verdict"] != "holds"
+        for interpretation in INTERPRETATIONS
+    )
     assert verdicts("weighed-steps")["weight-u1-setting-2"] == "holds"
-    for reading in READINGS[: READINGS.index(AS_U1)]:
+    for interpretation in INTERPRETATIONS[: INTERPRETATIONS.index(AS_U1)]:
         for key in (*in_one, *fewer):
-            assert verdicts(reading.key)[key] == "does not hold", (key, reading.key)
+            assert verdicts(interpretation.key)[key] == "does not hold", (key, interpretation.key)
     for key in ("later-than", "all-late", "plain-mean"):
         assert verdicts(key)["accurate-u1-setting-2"] != "does not hold"
     assert "holds" not in (
@@ -132,9 +140,9 @@ def test_what_the_document_says_it_means() -> None:
 
 def test_the_command_and_the_version_that_made_it() -> None:
     about = json.loads((DATA / "readings-about.json").read_text(encoding="utf-8"))
-    program, verb, *options = shlex.split(about["command"])
-    assert (program, verb) == ("paofed", "readings")
-    given = parser_of("readings").parse_args(options)
+    words = shlex.split(about["command"])
+    assert words[:4] == ["python", "-m", "lab", "interpretations"]
+    given = LAB.parser_of("interpretations").parse_args(words[4:])
     assert (given.runs, given.seed, given.quick) == (FULL.runs, 0, False)
     assert set(about["versions"]) >= {"python", "paofed", "numpy", "numba"}
     assert about["command"] in DOCUMENT

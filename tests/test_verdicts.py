@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from paofed.cli import parser_of
+from paofed.cli import PAOFED
 from paofed.report.paper.claims import CLAIMS
 from paofed.report.paper.effort import FULL
 from paofed.simulate.results.estimates import Count, Estimate
@@ -125,7 +125,7 @@ def test_the_command_and_the_version_that_made_it() -> None:
     about = json.loads((DATA / "about.json").read_text(encoding="utf-8"))
     program, verb, *options = shlex.split(about["command"])
     assert (program, verb) == ("paofed", "reproduce")
-    given = parser_of("reproduce").parse_args(options)
+    given = PAOFED.parser_of("reproduce").parse_args(options)
     assert (given.runs, given.seed, given.quick) == (FULL.runs, 0, False)
     assert set(about["versions"]) >= {"python", "paofed", "numpy", "numba"}
 

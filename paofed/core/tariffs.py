@@ -124,7 +124,7 @@ def _numbers(text: str) -> dict[str, Any]:
 
 PAYLOAD = Tariff(name="payload", words="the messages themselves, without any transport")
 # Over MQTT as the live federation speaks it, to a fleet whose name has one letter, over IPv4:
-# measured by `paofed bench wire`, and again by its test. Of the 120 bytes, 7 are the header of an
+# measured by `python -m lab wire`, and again by its test. Of the 120 bytes, 7 are the header of an
 # update, 9 the headers of MQTT, 52 those of TCP and IP, and 52 the packet that acknowledges the
 # reply. A message without coordinates is sent all the same, since the reply says that the update is
 # on disk.

@@ -10,15 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from paofed.demo.relay import Relay
-from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.mosquitto import LOCAL
-from paofed.live.fleet.settings import Settings
-from paofed.live.network.credential import Credential
-from paofed.live.protocol.manifest import Manifest
-from paofed.live.server.status import Status
-from paofed.live.server.web.asking import asked
-from paofed.live.trials.processes import (
+from paofed.demo.processes import (
     LocalBroker,
     Process,
     end,
@@ -28,6 +20,14 @@ from paofed.live.trials.processes import (
     serve,
     start,
 )
+from paofed.demo.relay import Relay
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.mosquitto import LOCAL
+from paofed.live.fleet.settings import Settings
+from paofed.live.network.credential import Credential
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.server.status import Status
+from paofed.live.server.web.asking import asked
 from paofed.world.trace import Trace
 
 _BETWEEN = (1.0, 4.0)  # seconds from one failure to the next, at least and at most

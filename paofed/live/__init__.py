@@ -5,6 +5,5 @@ disks. `model`: the model outside the fleet, and predictions by it. `journal`: t
 on disk, and the order in which disk and network are used. `network`: connections, topics,
 credentials. `device`: the device for applications. `gateway`: telemetry of others as devices.
 `fleet`: the fleet's folder and its broker's files. `server`: the server at work. `operations`:
-files for monitoring and services. `trials`: whole federations with every fault in one process, and
-broker and server as processes on this machine.
+files for monitoring and services.
 """

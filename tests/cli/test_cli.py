@@ -11,42 +11,93 @@ from pathlib import Path
 
 import pytest
 
+from lab.commands import LAB
 from paofed import __version__
 from paofed.algorithms import ALGORITHMS, RIVALS
-from paofed.cli import VERBS, _warnings_said, actions_of, main, parser_of
+from paofed.cli import PAOFED, main
+from paofed.cli.program import Program, warnings_said
 from paofed.errors import PaofedWarning, TraceError
 
-ACTIONS = [f"{verb} {action}" for verb in VERBS for action in actions_of(verb)]
+VERBS = PAOFED.verbs
+ACTIONS = [f"{verb} {action}" for verb in VERBS for action in PAOFED.actions_of(verb)]
+COMMANDS = [
+    *((PAOFED, verb) for verb in VERBS if not PAOFED.actions_of(verb)),
+    *((PAOFED, action) for action in ACTIONS),
+    *((LAB, verb) for verb in LAB.verbs),
+]
 
 
-@pytest.mark.parametrize("verb", [*(verb for verb in VERBS if not actions_of(verb)), *ACTIONS])
-def test_help_ends_with_an_example(verb: str) -> None:
-    text = parser_of(verb).format_help()
-    example = text.rstrip().splitlines()[-1]
+@pytest.mark.parametrize(("program", "verb"), COMMANDS)
+def test_help_ends_with_an_example_that_can_be_parsed(program: Program, verb: str) -> None:
+    parser = program.parser_of(verb)
+    example = parser.format_help().rstrip().splitlines()[-1]
     assert example.startswith("example: ")
-    assert f"paofed {verb} " in f"{example} "
+    _, called, words = f"{example} ".partition(f"{program.name} {verb} ")
+    assert called
+    assert parser.parse_known_only(shlex.split(words)).run is not None
 
 
-def helped(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+def helped(
+    words: list[str], capsys: pytest.CaptureFixture[str], program: Program = PAOFED
+) -> list[str]:
     with pytest.raises(SystemExit) as stop:
-        main(words)
+        program.main(words)
     assert stop.value.code == 0
     out, err = capsys.readouterr()
     assert err == ""
     return out.rstrip().splitlines()
 
 
-@pytest.mark.parametrize("verb", ["", "fleet", "device", "bench"])
+@pytest.mark.parametrize("verb", ["", "fleet", "device"])
 @pytest.mark.parametrize("form", ["{}", "{} -h", "{} --help", "help {}"])
 def test_help_lists_what_there_is_and_ends_with_an_example(
     verb: str, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = helped(form.format(verb).split(), capsys)
-    for name, text in (actions_of(verb) if verb else VERBS).items():
+    for name, text in (PAOFED.actions_of(verb) if verb else VERBS).items():
         assert f"  {name:<12}{text}" in lines
     assert lines[-1].startswith("example: ")
     assert f"paofed {verb or 'run'} " in lines[-1]
     assert "ACTION ..." in lines[0] if verb else "VERB ..." in lines[0]
+
+
+def under_titles(lines: list[str]) -> dict[str, list[str]]:
+    """The names that a help lists, by the titles above them."""
+    found: dict[str, list[str]] = {}
+    for line in lines[lines.index("") + 1 :]:
+        if re.fullmatch(r"[a-z ]+:", line):
+            names = found.setdefault(line.rstrip(":"), [])
+        elif re.match(r"  [a-z]", line):
+            names.append(line.split()[0])
+    return found
+
+
+def test_verbs_are_shown_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert under_titles(helped(["--help"], capsys)) == {
+        "options": [],
+        "simulate": ["run", "sweep", "plan", "theory", "scenario", "trace", "replay", "result",
+                     "algorithms", "reproduce"],
+        "fleets": ["fleet", "device", "gateway", "predict", "demo"],
+    }  # fmt: skip
+
+
+def test_actions_of_a_fleet_are_shown_by_what_an_operator_wants(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = under_titles(helped(["fleet", "--help"], capsys))
+    assert list(shown) == ["options", "set up", "run", "watch", "change", "repair"]
+    assert shown["set up"][:2] == ["init", "add"]
+    assert "serve" in shown["run"]
+    assert "status" in shown["watch"]
+    assert "rotate" in shown["change"]
+    assert "restore" in shown["repair"]
+
+
+def test_the_laboratory_has_a_help_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped([], capsys, LAB)
+    assert lines[0] == "usage: python -m lab VERB ..."
+    assert [name for names in under_titles(lines).values() for name in names] == list(LAB.verbs)
+    assert helped(["help", "chaos"], capsys, LAB)[0].startswith("usage: python -m lab chaos ")
 
 
 @pytest.mark.parametrize("verb", ["run", "fleet init"])
@@ -56,29 +107,23 @@ def test_help_on_one_verb_or_action(verb: str, capsys: pytest.CaptureFixture[str
     assert lines[0].startswith(f"usage: paofed {verb} ")
 
 
-def test_the_examples_can_be_parsed() -> None:
-    for verb in ACTIONS:
-        example = parser_of(verb).epilog
-        assert example is not None
-        words = shlex.split(example.partition(f"paofed {verb}")[2])
-        assert parser_of(verb).parse_known_only(words).run is not None
-
-
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert helped(["--version"], capsys) == [f"paofed {__version__}"]
 
 
-def test_actions_have_a_file_each_or_are_in_that_of_their_group() -> None:
-    assert actions_of("run") == {}
-    groups = {verb for verb in VERBS if actions_of(verb)}
-    assert groups == {"fleet", "device", "bench"}
-    for verb in groups:
-        package = import_module(f"paofed.cli.{verb}")
+def test_commands_have_a_file_each_or_are_in_that_of_their_group() -> None:
+    assert PAOFED.actions_of("run") == {}
+    several = {verb for verb in PAOFED.verbs if PAOFED.actions_of(verb)}
+    assert several == {"fleet", "device"}
+    files = {f"paofed.cli.{verb}": PAOFED.actions_of(verb) for verb in several}
+    for name, known in {**files, "lab.commands": LAB.verbs}.items():
+        package = import_module(name)
         homes = getattr(package, "HOMES", {})
-        files = {path.stem for path in Path(package.__path__[0]).glob("*.py")} - {"__init__"}
-        assert files == {homes.get(action, action) for action in actions_of(verb)}
-        for action, home in homes.items():
-            assert action in import_module(f"paofed.cli.{verb}.{home}").COMMANDS
+        found = {path.stem for path in Path(package.__path__[0]).glob("*.py")} - {"__init__"}
+        assert found == {homes.get(action, action) for action in known}
+        for home in {*homes.values()}:
+            here = {action for action in known if homes.get(action) == home}
+            assert import_module(f"{name}.{home}").COMMANDS.keys() == here
 
 
 @pytest.mark.parametrize(
@@ -94,12 +139,8 @@ def test_actions_have_a_file_each_or_are_in_that_of_their_group() -> None:
         ),
         (["fleet", "--json"], "paofed fleet: error: unknown action '--json'"),
         (["device", "rnu"], "paofed device: error: unknown action 'rnu': did you mean 'run'?"),
-        (["bench", "--live"], "paofed bench: error: unknown action '--live'"),
-        (
-            ["bench", "engine"],
-            "paofed bench: error: unknown action 'engine': did you mean 'engines'?",
-        ),
-        (["bench", "engines", "--live"], "paofed bench engines: error: unexpected '--live'"),
+        (["run", "--live"], "paofed run: error: unexpected '--live'"),
+        (["chaos"], "paofed: error: unknown verb 'chaos' (known: run, "),
         (["fleet", "folder"], "paofed fleet: error: unknown action 'folder'"),
     ],
 )
@@ -112,6 +153,19 @@ def test_what_is_missing_or_unknown_is_told_with_the_nearest(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(says)
+
+
+def test_the_laboratory_says_what_is_unknown_in_the_same_way(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for words, says in (
+        (["engine"], "python -m lab: error: unknown verb 'engine': did you mean 'engines'?"),
+        (["engines", "--live"], "python -m lab engines: error: unexpected '--live'"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            LAB.main(words)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err.startswith(says)
 
 
 def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +209,7 @@ def test_how_a_verb_ends(
 def test_a_warning_is_said_once_whoever_else_catches_warnings(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with _warnings_said():
+    with warnings_said():
         for _ in range(3):
             warnings.warn("this will take long", PaofedWarning, stacklevel=1)
             with warnings.catch_warnings():  # as numba does whenever it compiles
@@ -183,7 +237,7 @@ def test_a_character_that_the_output_cannot_show_is_no_error() -> None:
 HEAVY = {"numba", "scipy", "matplotlib", "pydantic", "polars"}
 LIGHT = [
     *("run", "sweep", "scenario", "trace", "replay", "result", "theory", "algorithms", "predict"),
-    *("plan", "compare", "reproduce", "readings"),
+    *("plan", "reproduce"),
 ]
 
 

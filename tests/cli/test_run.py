@@ -1,4 +1,4 @@
-"""`paofed run`, `result`, `scenario`, `trace`, `reproduce` and `bench` as a user meets them."""
+"""`paofed run`, `result`, `scenario`, `trace` and `reproduce` as a user meets them."""
 
 import json
 import subprocess
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.bench import own, speed
 from paofed.cli import main
 from paofed.simulate.results.result import Result
 from paofed.world.names import PRESETS
@@ -286,32 +285,6 @@ def test_bad_input_of_other_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert text in stderr
         assert (stdout, stderr.count("\n")) == ("", 1)
     assert not Path(out).exists()
-
-
-def test_bench_prints_ratios(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    timings = [
-        speed.Timing("vectorised NumPy", 2000.0, ""),
-        speed.Timing("fast, 1 thread", 80.0, ""),
-        speed.Timing("inner loop in C, 1 thread", 40.0, ""),
-    ]
-    monkeypatch.setattr("paofed.bench.speed.side_by_side", lambda _: timings)
-    beside = [own.SideBySide("learner", 200.0, 2.5, 1.5, 6.0, 0.5)]
-    monkeypatch.setattr("paofed.bench.own.beside", lambda _: beside)
-    sizes = [speed.Size(256, 200, 1, 80.0, 245.0)]
-    monkeypatch.setattr("paofed.bench.speed.scaling", lambda _: iter(sizes))
-    assert main(["bench", "engines", "--scaling"]) == 0
-    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
-    assert lines["fast,"][-3:] == ["80", "25", "2"]
-    assert lines["learner"] == ["learner", "200", "2.5", "1.5", "6", "0.5"]
-    assert main(["bench", "engines", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["engines"][0]["nanoseconds"] == 2000.0
-    assert printed["own"][0]["first_start"] == 6.0
-    assert printed["scaling"] == []  # unless it is asked for
-    assert main(["bench", "engines", "--scaling", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["scaling"][0]["clients"] == 256
 
 
 def test_outputs_need_names_of_their_own(small: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from paofed.demo import account as accounting
 from paofed.demo import play as playing
 from paofed.demo.account import Account, account_of
 from paofed.demo.play import Play
+from paofed.demo.processes import find_broker
 from paofed.demo.scene import first_tick, manifest_of, scenario_of
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
@@ -24,7 +25,6 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.server.status import Status
-from paofed.live.trials.processes import find_broker
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
 from tests.effort import long, some
@@ -200,6 +200,6 @@ def test_mosquitto_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_broker() == str(tmp_path / "mosquitto")
-    monkeypatch.setattr("paofed.live.trials.processes._PLACES", ())
+    monkeypatch.setattr("paofed.demo.processes._PLACES", ())
     (tmp_path / "mosquitto").unlink()
     assert find_broker() == str(tmp_path / "nats-server")

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.rehearsal.auditor import BrokenPromiseError
+from lab.rehearsal.misfortunes import Unlucky, lasting
 from paofed.device_c.agreed import agreed_in_c
 from paofed.errors import InputError
 from paofed.live.protocol.edge import Clock, Edge
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.trials.auditor import BrokenPromiseError
-from paofed.live.trials.misfortunes import Unlucky, lasting
 from tests.device_c.building import host_program
 from tests.device_c.driven import WHOLE, Driven, Told
 

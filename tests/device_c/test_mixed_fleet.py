@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from paofed.cli import main
+from paofed.demo.processes import Process, end, start
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import LIBRARY, write_kit
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.credential import Credential
 from paofed.live.server.clock import at_present
-from paofed.live.trials.processes import Process, end, start
 from tests.device_c.building import STRICT, require_libmosquitto, run
 from tests.effort import long
+from tests.lab.rehearsal.test_kills import DEVICES, SEED, Fleet
 from tests.live.brokers import TICK, Site, sample, until
-from tests.live.trials.test_kills import DEVICES, SEED, Fleet
 from tests.system import needs
 
 IN_C = (0, 2)

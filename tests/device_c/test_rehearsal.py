@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from lab.rehearsal.auditor import BrokenPromiseError
+from lab.rehearsal.rehearsal import rehearse
 from paofed.errors import PaofedError
-from paofed.live.trials.auditor import BrokenPromiseError
-from paofed.live.trials.rehearsal import rehearse
 from tests.device_c.rehearsed import POINTS, UnluckyInC
 from tests.effort import effort, seeds
 from tests.live.in_memory import folder_in_memory

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+from paofed.demo.processes import free_port
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import make_token
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.lookout import Lookout
 from paofed.live.server.web.site import shown
-from paofed.live.trials.processes import free_port
 from tests.fuzz.mutation import VALUES, in_bytes, in_json, in_words
 from tests.live.fleets import live, manifest
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from paofed.demo.processes import LocalBroker, free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings, Users
@@ -21,7 +22,6 @@ from paofed.live.network.mqtt import Link
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.service import Service
 from paofed.live.server.status import Status
-from paofed.live.trials.processes import LocalBroker, free_port
 from tests.live.fleets import manifest
 from tests.system import needs
 

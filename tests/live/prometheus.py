@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Self
 
-from paofed.live.trials.processes import end, free_port, start
+from paofed.demo.processes import end, free_port, start
 from tests.system import needs
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says

@@ -8,7 +8,7 @@ from paofed.planning.record import FleetPlan, Offer
 from paofed.racing.record import Tried
 from paofed.simulate.results.estimates import Estimate
 from paofed.world.scenario import Scenario
-from tests.report.compare.plans import SMALL
+from tests.lab.compare.plans import SMALL
 
 # Steps of all sizes and windows of two: few enough to try them all at length.
 METHODS = ("pao-fed-u1:shared=2", "pao-fed-c1:shared=12")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
-from paofed.report.compare.figure import figures
-from paofed.report.compare.page import in_short
-from paofed.report.compare.published import published
+from paofed.report.comparison.figure import figures
+from paofed.report.comparison.page import in_short
+from paofed.report.comparison.published import published
 from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build

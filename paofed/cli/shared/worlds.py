@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from paofed.algorithms.spec import AUTO
-from paofed.cli import SCENARIO_FIRST
+from paofed.cli.program import SCENARIO_FIRST
 from paofed.cli.shared.stderr import say
 from paofed.errors import InputError, ScenarioError
 from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
+from paofed.demo.processes import LocalBroker, free_port, kill, start
 from paofed.live.device.device import Device
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.authority import Authority
@@ -16,7 +17,6 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
-from paofed.live.trials.processes import LocalBroker, free_port, kill, start
 from tests.live.brokers import Server, now_manifest, until, work
 from tests.live.folders import SECURE
 from tests.system import needs

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from paofed.demo.processes import free_port, kill, start
 from paofed.live.fleet import folder as module
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
@@ -17,7 +18,6 @@ from paofed.live.fleet.issuing import DEVICES, SERVER_FILE
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER
-from paofed.live.trials.processes import free_port, kill, start
 from tests.effort import effort
 from tests.live.brokers import until
 from tests.live.fleets import manifest

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from paofed.live.trials.processes import free_port
+from paofed.demo.processes import free_port
 from tests.browser import Browser
 from tests.effort import long
 from tests.live.shell import follow

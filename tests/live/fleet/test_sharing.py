@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from paofed.demo.processes import free_port, kill, start
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import DEVICES
 from paofed.live.fleet.settings import FILE, Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
-from paofed.live.trials.processes import free_port, kill, start
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, now_manifest, until, work
 from tests.live.fleets import update

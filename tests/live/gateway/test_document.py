@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from paofed.demo.processes import free_port
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.settings import KEYS, GatewaySettings, Publishing
 from paofed.live.gateway.telemetry import PRESETS
-from paofed.live.trials.processes import free_port
 from tests.effort import long
 from tests.live.shell import follow
 from tests.test_docs import DOCUMENTS, rows, section

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from paofed.demo.processes import Process, end, free_port, kill, serve, start
 from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.sources import FILE
 from paofed.live.journal.store import Store
 from paofed.live.network.mqtt import Mqtt
-from paofed.live.trials.processes import Process, end, free_port, kill, serve, start
 from tests.effort import long
 from tests.live.brokers import TICK, Site, until
 from tests.live.gateway.sites import SETTINGS, reading

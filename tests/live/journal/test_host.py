@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.rehearsal.power import CRASHES
 from paofed.live.journal import confirmed
 from paofed.live.journal.database import CONFIRMED, StoreError, TakenOverError
 from paofed.live.journal.host import Host
@@ -13,7 +14,6 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import REPORT_AFTER, Send, Suspect
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import MODEL, REPLY, REREAD, Hello, encode
-from paofed.live.trials.power import CRASHES
 from tests.effort import some
 from tests.live.fleets import manifest, opened, records, stored, update
 

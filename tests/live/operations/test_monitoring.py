@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from paofed.cli import main
+from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings, SettingsError
@@ -16,7 +17,6 @@ from paofed.live.fleet.tokens import make_token
 from paofed.live.network.in_process import Hub
 from paofed.live.operations.monitoring import ALERTS, DASHBOARD, monitoring
 from paofed.live.server.metrics import prometheus
-from paofed.live.trials.processes import free_port
 from tests.live.brokers import Server, now_manifest, until, work
 from tests.live.prometheus import Prometheus, promtool
 from tests.live.server.test_metrics import full

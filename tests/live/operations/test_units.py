@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
+from paofed.demo.processes import Process, end, free_port, start
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.operations.units import units
 from paofed.live.server.web.asking import asked
-from paofed.live.trials.processes import Process, end, free_port, start
 from tests.live.brokers import PATIENCE, now_manifest, until
 from tests.system import needs
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lab.rehearsal.fleets import picked
 from paofed.checks import check_one
 from paofed.live.device.footprint import footprint
 from paofed.live.device.state import load_state, save_state
@@ -23,7 +24,6 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Reply, Update, encode
 from paofed.live.protocol.scaling import ManifestError
 from paofed.live.protocol.served import require_served
-from paofed.live.trials.fleets import picked
 from tests.effort import some
 from tests.live.fleets import manifest, records, server
 from tests.live.protocol.test_equal import compare

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lab.rehearsal.rehearsal import rehearse
 from paofed.archives import packed, save_arrays
 from paofed.checks import check_one
 from paofed.core.bounded import Bounded
@@ -24,7 +25,6 @@ from paofed.live.protocol.change import Changes, change
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.scaling import ManifestError
-from paofed.live.trials.rehearsal import rehearse
 from tests.effort import effort
 from tests.live import momentum
 from tests.live.fleets import live, manifest, opened, records, server, stored, update

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lab.rehearsal.fleets import picked
 from paofed.algorithms import made
 from paofed.checks import check_one
 from paofed.core.parts import SERVER, Message, Stamp
@@ -19,7 +20,6 @@ from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import ManifestError
-from paofed.live.trials.fleets import picked
 from tests.live import tiny_device
 from tests.live.fleets import live, manifest, opened, records, server, stored, update
 from tests.live.protocol.test_equal import compare

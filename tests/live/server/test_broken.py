@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.demo.processes import LocalBroker, free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.status import DeviceStatus
-from paofed.live.trials.processes import LocalBroker, free_port
 from tests.effort import effort
 from tests.live.broken import BROKEN, DEVICES, FAULTS, Fault, Sensor, error
 from tests.live.brokers import PATIENCE, Server, Site, until
@@ -34,7 +34,7 @@ TICK = 0.04  # seconds; the server looks at a clock that stands still as often a
 FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
 LEARNED = effort(everyday=120, thorough=300)  # contacts
 LATER = effort(everyday=60, thorough=240)
-# One for every way to be named; all kinds are tried without sockets, in live/trials/test_broken.
+# One for every way to be named; all kinds are tried without sockets, in lab/rehearsal/test_broken.
 KINDS = ["times 1000", "stuck", "times 3", "no numbers", "liar"][: effort(everyday=1, thorough=5)]
 NUMBERS = "--input temperature:20:10 --input hour:12:6 --target load:300:100"
 _OPENER = build_opener(ProxyHandler({}))

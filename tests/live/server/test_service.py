@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.folder import Fleet
@@ -25,7 +26,6 @@ from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
 from paofed.live.network.transport import packet_size
-from paofed.live.trials.processes import free_port
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
 from tests.live.fleets import update

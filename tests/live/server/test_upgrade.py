@@ -14,9 +14,9 @@ from typing import Self
 import numpy as np
 import pytest
 
+from paofed.demo.processes import LocalBroker, free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
-from paofed.live.trials.processes import LocalBroker, free_port
 from tests.live.brokers import PATIENCE, TICK, Server, sample, until
 from tests.live.stores import ask
 from tests.system import needs

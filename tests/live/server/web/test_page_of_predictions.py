@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
@@ -21,7 +22,6 @@ from paofed.live.network.in_process import Hub
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.server.web.asking import asked
-from paofed.live.trials.processes import free_port
 from tests.live.brokers import PATIENCE, Server, now_manifest, until
 from tests.live.model.models import plain_model
 from tests.system import needs
@@ -108,7 +108,7 @@ def test_the_page_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_said_of_the_interval_was_measured() -> None:
-    """The table of the page is data/intervals.csv, which `paofed bench intervals` wrote."""
+    """The table of the page is data/intervals.csv, which `python -m lab intervals` wrote."""
     lines = section(DOCUMENTS[DOCUMENT], "## The interval").splitlines()
     table = [
         line.strip("| ").split(" | ") for line in lines if line.startswith(("| setting", "| air"))

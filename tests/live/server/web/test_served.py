@@ -12,13 +12,13 @@ import pytest
 
 from paofed import predictor
 from paofed.cli import main
+from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import make_token
 from paofed.live.network.in_process import Hub
 from paofed.live.server.web.asking import asked
-from paofed.live.trials.processes import free_port
 from tests.live.brokers import PATIENCE, Server, now_manifest, until, work
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -9,13 +9,13 @@ from unittest.mock import patch
 
 import numpy as np
 
+from paofed.demo.processes import free_port
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.messages import Update, encode
-from paofed.live.trials.processes import free_port
 from tests.live.brokers import Server, until
 from tests.live.fleets import f32, manifest
 

@@ -1,0 +1,136 @@
+"""Rules of one's own beside built-in rules of like work: time per update, and how soon they start.
+
+Each rule here is one of the paper's rules, written as anybody would write it, so that both do the
+same work.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lab.benchmarks.speed import ROUNDS
+from paofed.algorithms import Algorithm, algorithm
+from paofed.core.parts import Channel, Learner, Part, ServerRule, Weights
+from paofed.core.selection import Windows
+from paofed.simulate.engines import Precision, engine_of
+from paofed.simulate.montecarlo import run
+from paofed.world.scenario import Scenario
+
+_BUILT_IN = algorithm("pao-fed-u1")
+_AHEAD = Windows(4, coordinated=False, ahead=1)
+
+
+def _learn(state: Weights, z: Any, y: float, mu: float, tick: int) -> Weights:  # noqa: ARG001
+    return Weights(state.w + mu * (y - state.w @ z) * z)
+
+
+def _send(w: Any, memory: tuple[()], stamp: Any) -> tuple[Part, tuple[()]]:
+    coordinates = _AHEAD.at(stamp)
+    return Part(coordinates, w[coordinates]), memory
+
+
+def _apply(state: Weights, messages: Any, stamp: Any) -> Weights:
+    """Apply all messages of a tick, whatever their age: as much work as the newest alone."""
+    w = state.w.copy()
+    for message in messages:
+        for j, coordinate in enumerate(message.coordinates):
+            w[coordinate] += (message.values[j] - state.w[coordinate]) / len(messages)
+    return Weights(w) if stamp.tick >= 0 else state
+
+
+OWN = {
+    "learner": replace(_BUILT_IN, name="own learner", learner=Learner(learn=_learn)),
+    "channel": replace(_BUILT_IN, name="own channel", uplink=Channel(send=_send)),
+    "server": replace(_BUILT_IN, name="own server", server=ServerRule(apply=_apply)),
+    "all three": replace(
+        _BUILT_IN,
+        name="own all",
+        learner=Learner(learn=_learn),
+        uplink=Channel(send=_send),
+        server=ServerRule(apply=_apply),
+    ),
+}
+
+
+class SideBySide(NamedTuple):
+    """One method with a rule of its own, beside pao-fed-u1 in the same rounds."""
+
+    what: str
+    nanoseconds: float  # of wall time per client update, median of the rounds
+    times_float32: float  # relative to the built-in method in its usual precision
+    # Relative to the built-in method in float64, the precision of rules of one's own.
+    times_float64: float
+    first_start: float  # seconds until a method that was never compiled can run
+    later_start: float  # seconds until it can run in another process, from disk
+
+
+def beside(say: Callable[[str], None]) -> list[SideBySide]:
+    """Measure runs of Setting I on one thread, in turns, and starts in fresh processes."""
+    setting = Scenario.load("setting-1")
+    updates = int(setting.synthetic.samples_of(setting.clients).sum())
+    ways: dict[str, tuple[Algorithm, Precision]] = {
+        "float32": (_BUILT_IN, "float32"),
+        "float64": (_BUILT_IN, "float64"),
+        **{what: (method, "float32") for what, method in OWN.items()},
+    }
+    say("compiling or loading methods with rules of their own")
+    for way in ways.values():
+        _seconds(setting, *way)
+    found: dict[str, list[float]] = {what: [] for what in ways}
+    for number in range(ROUNDS):
+        say(f"rules of one's own, round {number + 1} of {ROUNDS}")
+        for what, way in ways.items():
+            found[what].append(_seconds(setting, *way))
+    usual = {what: statistics.median(seconds) for what, seconds in found.items()}
+    starts = {what: _starts(what, say) for what in OWN}
+    return [
+        SideBySide(
+            what,
+            1e9 * usual[what] / updates,
+            usual[what] / usual["float32"],
+            usual[what] / usual["float64"],
+            *starts[what],
+        )
+        for what in OWN
+    ]
+
+
+def _seconds(setting: Scenario, method: Algorithm, precision: Precision) -> float:
+    begin = time.perf_counter()
+    run(setting, method, workers=1, precision=precision)
+    return time.perf_counter() - begin
+
+
+def _starts(what: str, say: Callable[[str], None]) -> tuple[float, float]:
+    """Return the seconds until a method runs in two new processes: compiled, then from disk."""
+    say(f"starting with one's own {what}")
+    with tempfile.TemporaryDirectory() as folder:
+        # The package's own kernels are not compiled again: that happens once on a machine.
+        kept = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+        command = [sys.executable, "-m", "lab.benchmarks.own", what]
+        first, later = (
+            json.loads(
+                subprocess.run(  # noqa: S603 (our own program)
+                    command,
+                    env={**kept, "XDG_CACHE_HOME": folder},
+                    capture_output=True,
+                    check=True,
+                ).stdout
+            )
+            for _ in range(2)
+        )
+    return first, later
+
+
+if __name__ == "__main__":
+    fast = engine_of("fast")
+    begin = time.perf_counter()
+    refused = fast.refuses(OWN[sys.argv[1]])
+    print(json.dumps(time.perf_counter() - begin if refused is None else None))  # noqa: T201

@@ -1,0 +1,89 @@
+"""Judge the paper's disputed statements under every interpretation of what the paper leaves open.
+
+Every interpretation in every setting is a file of its own in DIR: a second start computes what is
+missing.
+Writes readings.html (self-contained), the figure as SVG and PNG, readings.csv and steps.csv, and
+which command and versions made them.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.interpretations.amount import FULL, QUICK
+from paofed.cli.shared.crew import add_crew_options, crew_of
+from paofed.cli.shared.seed import add_seed
+from paofed.cli.shared.stages import stage
+from paofed.cli.shared.stderr import say
+from paofed.core.random import key_of
+from paofed.errors import InputError
+from paofed.files import write_text
+from paofed.words import counted, table
+
+if TYPE_CHECKING:
+    from lab.interpretations.study import InterpretationStudy
+
+EXAMPLE = "python -m lab interpretations --quick --out readings"
+
+_MARKS = {"holds": "+", "does not hold": "-", "tie": "=", "inconclusive": "?"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--runs", type=int, metavar="R",
+        help=f"Monte Carlo runs of each setting, at least 2 (default: {FULL.runs})")  # fmt: skip
+    add_seed(parser)
+    add("--out", type=Path, default=Path("readings"), metavar="DIR",
+        help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
+    add_crew_options(parser)
+    add("--quick", action="store_true",
+        help=f"take a first look: {counted(QUICK.runs, 'run')} of a twentieth of the "
+        "ticks")  # fmt: skip
+
+
+def run(args: Namespace) -> int:
+    """Compute what is missing, then write what the interpretations say."""
+    from lab.interpretations.figure import verdicts
+    from lab.interpretations.interpretations import INTERPRETATIONS
+    from lab.interpretations.page import build
+    from lab.interpretations.study import gathered
+    from lab.pieces import claim_folder
+    from paofed.report.shared.figures import save_all
+
+    effort = QUICK if args.quick else FULL
+    if args.runs is not None:
+        effort = effort._replace(runs=args.runs)
+    if effort.runs < 2:
+        raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
+    key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
+    command = f"python -m lab interpretations --runs {effort.runs} --seed {args.seed}"
+    command += " --quick" if args.quick else ""
+    with crew_of(args) as crew:
+        claim_folder(args.out, command)
+        try:
+            study = gathered(INTERPRETATIONS, effort, args.seed, args.out, stage, crew)
+        except KeyboardInterrupt:
+            say(f"what was finished is kept in {args.out}: start again to go on")
+            raise
+    study.save(args.out)
+    caption = (
+        "Every disputed comparison under every interpretation; grey: a tie, or the default "
+        "interpretation"
+    )
+    drawings = save_all({"readings": (caption, verdicts(study))}, args.out)
+    write_text(args.out / "readings.html", build(study, drawings, command))
+    _print(study, args.out)
+    return 0
+
+
+def _print(study: "InterpretationStudy", folder: Path) -> None:
+    for statement, labels, rows in study.groups():
+        cells = [
+            [interpretation.key, *(f"{e.mean:.2f} {_MARKS[e.verdict]}" for e in found)]
+            for interpretation, found in rows.items()
+        ]
+        print(statement)
+        print(table(["interpretation", *labels], cells), end="\n\n")
+    print(", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items()))
+    print(f"\nopen {folder / 'readings.html'}")

@@ -1,0 +1,1 @@
+"""The paper's disputed statements, judged under every interpretation of what it leaves open."""

@@ -1,0 +1,26 @@
+"""How much is run of each interpretation: numbers for help texts, without what runs it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lab.interpretations.interpretations import Interpretation
+
+
+class Amount(NamedTuple):
+    """How much is run in each unit."""
+
+    runs: int
+    trials: int  # runs of each step size that is tried
+    grid: tuple[float, ...]  # of step sizes
+    shorter: int  # by how many times all runs are shorter than the paper's
+
+    def runs_of(self, interpretation: "Interpretation") -> int:
+        """Return how many runs an interpretation has; at least two, for intervals."""
+        return max(2, round(self.runs * interpretation.share))
+
+
+_GRID = tuple(float(step) for step in np.geomspace(0.0125, 1.6, 15))  # 0.4 is among them
+FULL = Amount(runs=100, trials=8, grid=_GRID, shorter=1)
+QUICK = Amount(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)

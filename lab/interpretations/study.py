@@ -1,0 +1,193 @@
+"""The study of interpretations: each finished unit is a file, so that a second start goes on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.interpretations.amount import Amount
+from lab.interpretations.interpretations import Interpretation
+from lab.interpretations.steps import START, stretched
+from lab.interpretations.unit import computed, to_run
+from paofed.algorithms.spec import from_text
+from paofed.core.metrics import decibels
+from paofed.files import write_table
+from paofed.report.paper.claims import CLAIMS, II, Claim, I
+from paofed.report.paper.experiment import OpenStage
+from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import HERE, Crew
+from paofed.words import counted
+from paofed.world.scenario import Scenario
+
+# What is compared under each statement, in a few words: all comparisons that are disputed in the
+# reproduction, and two that hold there and that an interpretation is about.
+LABELS: Mapping[str, str] = {
+    "accurate-u1-setting-1": "U1 over FedSGD, I",
+    "accurate-u1-over-time-setting-1": "U1 over FedSGD, I, whole run",
+    "accurate-c2-setting-1": "C2 over FedSGD, I",
+    "accurate-c2-over-time-setting-1": "C2 over FedSGD, I, whole run",
+    "accurate-u1-setting-2": "U1 over FedSGD, II",
+    "accurate-c2-setting-2": "C2 over FedSGD, II",
+    "fewer-4-32-setting-1": "m = 4 over 32, I",
+    "fewer-1-4-setting-1": "m = 1 over 4, I",
+    "fewer-4-32-setting-2": "m = 4 over 32, II",
+    "grows": "C2 over U1, more in II than in I",
+    "weight-u1-setting-2": "C2 over U1, II",
+    "uncoordinated-setting-2": "U1 over C1, II",
+    "poor-0.1-setting-1": "U1 over Online-Fed 0.1, I",
+    "poor-0.5-setting-1": "U1 over Online-Fed 0.5, I",
+    "local-c-setting-1": "C1 over C0, I",
+    "local-u-setting-1": "U1 over U0, I",
+}
+_BY_KEY = {claim.key: claim for claim in CLAIMS}
+STATEMENTS = tuple(_BY_KEY[key] for key in LABELS)
+LINEUPS: Mapping[str, tuple[str, ...]] = {
+    setting: tuple(
+        dict.fromkeys(n for c in STATEMENTS if setting in c.scenarios for n in c.algorithms)
+    )
+    for setting in (I, II)
+}
+
+
+class Ruling(NamedTuple):
+    """One statement under one interpretation, with its verdict."""
+
+    claim: Claim
+    interpretation: Interpretation
+    found: Estimate
+
+
+class Comparisons(NamedTuple):
+    """A statement, its comparisons in a few words, and the verdicts on them by interpretation."""
+
+    statement: str
+    labels: list[str]
+    rows: dict[Interpretation, list[Estimate]]
+
+
+@dataclass(frozen=True)
+class InterpretationStudy:
+    """Results by interpretation, the default one first, and by setting.
+
+    Each holds what an interpretation changes.
+    """
+
+    results: Mapping[Interpretation, Mapping[str, Result]]
+
+    def judged(self) -> Iterator[Ruling]:
+        """Judge every comparison under every interpretation."""
+        for claim in STATEMENTS:
+            for interpretation in self.results:
+                yield Ruling(
+                    claim, interpretation, claim.judge(self._concerning(claim, interpretation))
+                )
+
+    def _concerning(self, claim: Claim, interpretation: Interpretation) -> Mapping[str, Result]:
+        """Return the results that a claim is judged by; the default's where nothing is changed."""
+        default, own = next(iter(self.results.values())), self.results[interpretation]
+        changed = {
+            setting: own[setting]
+            for setting in claim.scenarios
+            if setting in own and not set(own[setting].algorithms).isdisjoint(claim.algorithms)
+        }
+        if not changed:
+            return default
+        runs = min(result.runs for result in changed.values())
+        return {s: joined(default[s], changed.get(s), runs) for s in claim.scenarios}
+
+    def groups(self) -> Iterator[Comparisons]:
+        """Yield the rulings as a table for each statement."""
+        for statement, group in groupby(self.judged(), key=lambda judged: judged.claim.statement):
+            found = list(group)
+            labels = list(dict.fromkeys(LABELS[judged.claim.key] for judged in found))
+            rows: dict[Interpretation, list[Estimate]] = {
+                interpretation: [] for interpretation in self.results
+            }
+            for judged in found:
+                rows[judged.interpretation].append(judged.found)
+            yield Comparisons(statement, labels, rows)
+
+    def steps(self) -> Iterator[tuple[str, str, str, float, float]]:
+        """Yield chosen steps: interpretation, setting, method, step, error in dB over the start."""
+        default = next(iter(self.results.values()))
+        for interpretation in (one for one in self.results if one.steps is not None):
+            for setting, result in self.results[interpretation].items():
+                start = (int(default[setting].ticks[-1]) + 1) // START
+                for described in result.provenance["algorithms"]:
+                    name, step = described["name"], described["step_size"]
+                    yield interpretation.key, setting, name, step, start_db(result, name, start)
+
+    def save(self, folder: Path) -> None:
+        """Write every number as CSV."""
+        write_table(
+            folder / "readings.csv",
+            ["statement", "reading", "mean", "low", "high", "runs", "verdict"],
+            [[j.claim.key, j.interpretation.key, *j.found, j.found.verdict] for j in self.judged()],
+        )
+        write_table(
+            folder / "steps.csv",
+            ["reading", "setting", "algorithm", "step_size", "start_db"],
+            list(self.steps()),
+        )
+
+
+def joined(default: Result, changed: Result | None, runs: int) -> Result:
+    """Join `runs` runs of the methods that are changed with the default's other methods."""
+    parts = [default] if changed is None else [changed, default]
+    rows: dict[str, tuple[Result, int]] = {}
+    for part in parts:
+        for index, described in enumerate(part.provenance["algorithms"]):
+            rows.setdefault(described["name"], (part, index))
+
+    def stacked(array: str) -> NDArray[Any]:
+        return np.stack([getattr(part, array)[:runs, i] for part, i in rows.values()], axis=1)
+
+    described = [part.provenance["algorithms"][i] for part, i in rows.values()]
+    return replace(
+        parts[0],
+        provenance={**parts[0].provenance, "algorithms": described},
+        mse=stacked("mse"),
+        traffic=stacked("traffic"),
+        models=stacked("models"),
+    )
+
+
+def start_db(result: Result, name: str, start: int) -> float:
+    """Return the error over the first ticks in dB, mean over runs; NaN without a curve point."""
+    first = result.ticks < start
+    return float(decibels(result.run_curves(name)[:, first]).mean()) if first.any() else np.nan
+
+
+def gathered(
+    interpretations: Sequence[Interpretation],
+    effort: Amount,
+    seed: int,
+    folder: Path,
+    open_stage: OpenStage,
+    crew: Crew = HERE,
+) -> InterpretationStudy:
+    """Load the units that are finished, compute the others, and save each of them."""
+    units = [(interpretation, setting) for interpretation in interpretations for setting in LINEUPS]
+    results: dict[Interpretation, dict[str, Result]] = {
+        interpretation: {} for interpretation in interpretations
+    }
+    for number, (interpretation, setting) in enumerate(units, start=1):
+        path = folder / f"{interpretation.key}-{setting}.npz"
+        whole = Scenario.load(setting)
+        scenario = stretched(whole, whole.ticks // effort.shorter)
+        methods = to_run(interpretation, scenario, [from_text(name) for name in LINEUPS[setting]])
+        if not methods:
+            continue
+        if not path.exists():
+            runs = counted(effort.runs_of(interpretation), "run")
+            what = f"unit {number} of {len(units)}: {interpretation.key}, {setting}, {runs}"
+            with open_stage(what) as report:
+                found = computed(interpretation, scenario, methods, effort, seed, report, crew)
+            found.save(path)
+        results[interpretation][setting] = Result.load(path)
+    return InterpretationStudy(results)

@@ -1,0 +1,72 @@
+"""One unit of the study: one interpretation in one setting."""
+
+from collections.abc import Callable, Sequence
+
+from lab.interpretations.amount import Amount
+from lab.interpretations.interpretations import DEFAULT, Interpretation
+from lab.interpretations.steps import START
+from paofed.algorithms import Algorithm
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread.crew import Crew
+from paofed.world.realize import realize
+from paofed.world.scenario import Scenario
+from paofed.world.trace import Trace
+from paofed.world.worlds import Worlds
+
+
+def to_run(
+    interpretation: Interpretation, scenario: Scenario, methods: Sequence[Algorithm]
+) -> list[Algorithm]:
+    """Return the methods to run: all by default, else those that the interpretation changes."""
+    read = [interpretation.method(method, scenario) for method in methods]
+    if interpretation.touches_all or interpretation == DEFAULT:
+        return read
+    return [new for new, old in zip(read, methods, strict=True) if new != old]
+
+
+def computed(
+    interpretation: Interpretation,
+    scenario: Scenario,
+    methods: Sequence[Algorithm],
+    effort: Amount,
+    seed: int,
+    report: Callable[[float], None] | None,
+    crew: Crew,
+) -> Result:
+    """Run methods over the scenario, both as the interpretation has them."""
+    start, scenario = scenario.ticks // START, interpretation.scenario(scenario)
+
+    def try_elsewhere(there: Scenario, tried: Sequence[Algorithm]) -> Result:
+        other = (seed + 1) % 2**64  # worlds of this seed have no part in the verdicts
+        worlds = interpreted(interpretation, there, other)
+        return simulate(worlds, tried, runs=effort.trials, seed=other, **crew._asdict())
+
+    if interpretation.steps is not None:
+        methods = interpretation.steps.choose(scenario, methods, effort.grid, start, try_elsewhere)
+    return simulate(
+        interpreted(interpretation, scenario, seed),
+        methods,
+        runs=effort.runs_of(interpretation),
+        seed=seed,
+        same_world=interpretation.same_world,
+        report=report,
+        **crew._asdict(),
+    )
+
+
+def interpreted(interpretation: Interpretation, scenario: Scenario, seed: int) -> Scenario | Worlds:
+    """Return the scenario under an interpretation or, where a scenario cannot say it, Worlds."""
+    if not interpretation.of_trace:
+        return scenario
+
+    def trace(world: int, run: int) -> Trace:
+        return interpretation.trace(realize(scenario, world, run, seed=seed))
+
+    return Worlds(
+        scenario.name,
+        trace,
+        step_size=scenario.step_size,
+        max_age=scenario.max_age,
+        about={"reading": interpretation.key, "scenario": scenario.model_dump()},
+    )

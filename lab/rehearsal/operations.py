@@ -1,0 +1,113 @@
+"""When people intervene in a fleet, with a power cut at any write of what they do.
+
+An intervention that is interrupted must leave the fleet as it was before or as it was to be. The
+latter is known from a twin: a copy of the folder on which the same intervention is not interrupted.
+"""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from lab.rehearsal.auditor import Auditor, BrokenPromiseError
+from lab.rehearsal.fate import Fate
+from lab.rehearsal.interventions import WRITES, Backup, Intervention, intervention
+from lab.rehearsal.power import PowerCut
+from paofed.live.journal.store import Store
+
+_FIRST = "upgrade"  # possible only before all others, which need a fleet of today
+_LATER = tuple(name for name in WRITES if name != _FIRST)
+_EARLIEST, _SOON = 5, 5  # seconds
+OPERATIONS = (
+    *("backup", *WRITES),
+    *(f"{name}: {point}" for name, writes in WRITES.items() for point in writes),
+)
+
+
+class Operations:
+    """When people intervene in the fleet of a seed, and where the power fails meanwhile.
+
+    People intervene at the worst moment: while updates wait for a tick to come, if any do soon.
+
+    Over as many seeds in a row as there are interventions, plus one, each intervention is the first
+    of one seed, and one seed has none. Over that many times as many seeds as an intervention has
+    writes, the power fails at each of its writes.
+    """
+
+    def __init__(self, fate: Fate, seconds: int) -> None:
+        """Plan interventions; they are done before so many seconds have passed."""
+        self._fate = fate
+        self._backup: Backup | None = None
+        self.first = fate.turn([*WRITES, ""])
+        self._at: dict[int, tuple[str, str]] = {}
+        if self.first:
+            random = fate.random
+            latest = seconds - _SOON
+            when = sorted(random.integers(_EARLIEST, latest, 1 + random.integers(3)).tolist())
+            cuts = (*WRITES[self.first], "")
+            self._at[when[0]] = self.first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
+            for second in when[1:]:
+                name = fate.one_of(_LATER)
+                self._at.setdefault(second, (name, fate.one_of((*WRITES[name], ""))))
+
+    def back_up(self, folder: Path, auditor: Auditor) -> None:
+        """Copy the fleet now and then, if it will be restored; its server may be at work."""
+        due = any(name == "restore" for name, _ in self._at.values())
+        if due and (self._backup is None or self._fate.strikes(0.05)):
+            self._fate.hits["backup"] += 1
+            self._backup = Backup(folder, auditor)
+
+    def is_due(self, *, waiting: bool) -> bool:
+        """Whether an intervention is due now; `waiting` says whether updates wait to be applied."""
+        due = min(self._at, default=self._fate.now + 1)
+        return due <= self._fate.now and (waiting or due + _SOON <= self._fate.now)
+
+    def perform(self, folder: Path, auditor: Auditor) -> None:
+        """Do what is due to a folder whose server is stopped, and tell the auditor."""
+        name, cut = self._at.pop(min(self._at))
+        does = self._intervention(name, folder)
+        if does is None:
+            return
+        self._fate.hits[name] += 1
+        after = _on_a_twin(folder, does)
+        # Opening a fleet of an earlier paofed upgrades it.
+        before = after if name == "upgrade" else _found(folder)
+        possible = [after]
+        try:
+            does.do(folder, lambda point: self._may_fail(name, point, cut))
+        except PowerCut:
+            possible.append(before)
+        found = _found(folder)
+        if found not in possible:
+            raise BrokenPromiseError(f"{name} ({cut}) left neither the old fleet nor the new one")
+        if found == after:
+            with closing(Store.open(folder)) as store:
+                does.tell(auditor, store.recover())
+
+    def _intervention(self, name: str, folder: Path) -> Intervention | None:
+        if name != "restore":
+            return intervention(self._fate, name, folder)
+        if self._backup is not None:
+            self._backup.now = self._fate.wall
+        return self._backup
+
+    def _may_fail(self, name: str, point: str, cut: str) -> None:
+        if point == cut:
+            self._fate.hits[f"{name}: {point}"] += 1
+            raise PowerCut
+
+
+def _on_a_twin(folder: Path, does: Intervention) -> tuple[str, bytes]:
+    """Return what would be found if something was done to a folder, and not interrupted."""
+    place = folder.with_name("twins")
+    twin = place / folder.name
+    shutil.copytree(folder, twin)
+    does.do(twin, lambda _: None)
+    found = _found(twin)
+    shutil.rmtree(place)
+    return found
+
+
+def _found(folder: Path) -> tuple[str, bytes]:
+    """Return what a fleet has agreed on, and the state of its server."""
+    with closing(Store.open(folder)) as store:
+        return store.manifest().to_json(), store.recover().digest()

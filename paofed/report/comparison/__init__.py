@@ -1,0 +1,1 @@
+"""A comparison of methods at equal bytes, as others made it: read, drawn and told in short."""

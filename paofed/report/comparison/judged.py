@@ -1,0 +1,114 @@
+"""What the entrants did: errors, bytes, differences in pairs, and who is on the front."""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from paofed.errors import FileError
+from paofed.files import read_text, write_table
+from paofed.simulate.results.estimates import Estimate
+
+PAO_FED = ("pao-fed-u", "pao-fed-c")  # the entrants with which others are compared
+
+
+class Purse(NamedTuple):
+    """A number of bytes on the wire, of a whole fleet over a whole run, under a tariff."""
+
+    tariff: str
+    budget: str
+    bytes: float
+
+
+class Judged(NamedTuple):
+    """One entrant with the settings it chose for one purse, in the worlds of judgement."""
+
+    setting: str
+    purse: Purse
+    entrant: str
+    word: str
+    bytes: float  # on the wire, under the tariff of the purse
+    error: Estimate  # in dB, mean over worlds or, over a table, devices
+    # DB by which it is worse than PAO-Fed with this purse; None: PAO-Fed has nothing for it. The
+    # intervals of all differences of a comparison hold together with 95 %.
+    behind: Estimate | None
+    on_front: bool  # whether nothing that costs no more is clearly better, under this tariff
+    against: str | None  # PAO-Fed's settings that `behind` is held against
+
+    @property
+    def verdict(self) -> str:
+        """What the difference to PAO-Fed says, in words."""
+        if not math.isfinite(self.error.mean):
+            return "diverged"
+        if self.entrant in PAO_FED:
+            return "PAO-Fed"
+        if self.behind is None:
+            return "PAO-Fed does not fit"
+        words = {"holds": "worse", "does not hold": "better"}
+        return words.get(self.behind.verdict, self.behind.verdict)
+
+
+def found_in_order(found: Sequence[Judged]) -> list[Judged]:
+    """Sort by setting and tariff as they were run, then by budget, the best first."""
+    places = list(dict.fromkeys(place(one) for one in found))
+    budgets = list(dict.fromkeys(one.purse.budget for one in found))
+
+    def rank(one: Judged) -> tuple[int, int, float]:
+        mean = one.error.mean
+        worst = mean if math.isfinite(mean) else math.inf  # entrants that diverged come last
+        return places.index(place(one)), budgets.index(one.purse.budget), worst
+
+    return sorted(found, key=rank)
+
+
+def place(one: Judged) -> tuple[str, str]:
+    """Return the setting and the tariff under which something was judged."""
+    return one.setting, one.purse.tariff
+
+
+HEADER = (
+    "setting", "tariff", "budget", "budget_bytes", "entrant", "word", "bytes", "db", "low", "high",
+    "units", "behind", "behind_low", "behind_high", "verdict", "on_front",
+    "against",
+)  # fmt: skip
+
+
+def save(found: Sequence[Judged], path: Path) -> None:
+    """Write every number as CSV."""
+    write_table(path, list(HEADER), [_row(one) for one in found])
+
+
+def _row(one: Judged) -> list[object]:
+    behind = ("", "", "") if one.behind is None else one.behind[:3]
+    return [
+        one.setting, *one.purse, one.entrant, one.word, one.bytes, *one.error, *behind,
+        one.verdict, "yes" if one.on_front else "no", one.against or "",
+    ]  # fmt: skip
+
+
+def load(path: Path) -> list[Judged]:
+    """Read what `save` wrote."""
+    lines = csv.DictReader(read_text(path).splitlines())
+    if tuple(lines.fieldnames or ()) != HEADER:
+        raise FileError(
+            f"{path} is no comparison: expected a compare.csv of `python -m lab compare`"
+        )
+    return [_read(line) for line in lines]
+
+
+def _read(line: Mapping[str, str]) -> Judged:
+    def estimate_of(mean: str, low: str, high: str) -> Estimate:
+        return Estimate(float(line[mean]), float(line[low]), float(line[high]), int(line["units"]))
+
+    return Judged(
+        setting=line["setting"],
+        purse=Purse(line["tariff"], line["budget"], float(line["budget_bytes"])),
+        entrant=line["entrant"],
+        word=line["word"],
+        bytes=float(line["bytes"]),
+        error=estimate_of("db", "low", "high"),
+        behind=estimate_of("behind", "behind_low", "behind_high") if line["behind"] else None,
+        on_front=line["on_front"] == "yes",
+        against=line["against"] or None,
+    )

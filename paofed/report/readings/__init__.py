@@ -1,1 +1,0 @@
-"""The paper's disputed statements, judged again under every reading of what it leaves open."""
