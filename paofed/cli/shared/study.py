@@ -4,7 +4,6 @@ import html
 from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
 from paofed.report.comparison.figure import figures
 from paofed.report.comparison.page import in_short
@@ -13,6 +12,7 @@ from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import build
 from paofed.report.paper.study import Study
+from paofed.report.run.summary import as_table
 from paofed.report.shared.figures import save_all
 from paofed.report.shared.markup import heading, note
 from paofed.words import table

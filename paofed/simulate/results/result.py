@@ -425,6 +425,15 @@ class Result:
         columns = table_of(self, of, tariff_of(tariff))
         write_table(Path(path), list(columns), zip(*columns.values(), strict=True))
 
+    def to_json(self, tariff: Tariff | str = "payload") -> str:
+        """Return what `paofed run --json` prints: the summary and, over a table, advice and more.
+
+        Bytes are those of `tariff`. Numbers that are not finite are null.
+        """
+        with needs_extra("Result.to_json"):
+            as_json = _later("paofed.report.run.summary").as_json
+        return json.dumps(as_json(self, tariff_of(tariff)))
+
     def to_polars(
         self, of: TableOf = "curves", tariff: Tariff | str = "payload"
     ) -> "polars.DataFrame":

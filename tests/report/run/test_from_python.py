@@ -48,6 +48,19 @@ def test_a_page_is_the_one_of_the_command(synthetic: Result, tmp_path: Path) -> 
     assert b"mqtt" in written["errors.csv"]
 
 
+def test_json_is_what_the_command_prints(
+    ran: tuple[Scenario, Result],
+    synthetic: Result,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for result in (ran[1], synthetic):
+        result.save(tmp_path / "r.npz")
+        for tariff in ("payload", "mqtt"):
+            assert main(["result", str(tmp_path / "r.npz"), "--json", "--tariff", tariff]) == 0
+            assert capsys.readouterr().out == f"{result.to_json(tariff)}\n"
+
+
 def test_advice_is_a_record_that_prints_as_sentences(
     ran: tuple[Scenario, Result], synthetic: Result
 ) -> None:

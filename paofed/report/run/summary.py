@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from paofed.cli.shared.outputs import plain
 from paofed.core.tariffs import PAYLOAD, Tariff
+from paofed.racing.record import known
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json as advice_json
 from paofed.report.run.advice_words import fleet_command, sentences
@@ -33,7 +33,7 @@ def as_json(result: Result, tariff: Tariff = PAYLOAD) -> Any:
     summary = result.summary(tariff)
     told = {"runs": result.runs, "tariff": asdict(tariff), "algorithms": summary}
     told |= {"advice": advice_json(advice)} if advice is not None else {}
-    return plain({**told, **_beside(result), **_faults(result), **_choices(result)})
+    return known({**told, **_beside(result), **_faults(result), **_choices(result)})
 
 
 def as_table(result: Result, tariff: Tariff = PAYLOAD, saved: Path | None = None) -> str:
