@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from pathlib import Path
 
-from paofed.cli.shared.kinds import is_run
+from paofed.archives import is_run
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.sample_lines import SampleReader, opened

@@ -11,9 +11,8 @@ from paofed.algorithms.outside import file_of
 from paofed.algorithms.spec import AUTO, from_text, resolve
 from paofed.cli.shared import outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.worlds import add_seed
 from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced

@@ -9,7 +9,7 @@ off it is, those runs say, or a few that theory makes itself; beyond 0.5 dB it i
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.shared import outputs
-from paofed.cli.shared.seed import add_world
+from paofed.cli.shared.worlds import add_world
 from paofed.errors import InputError
 from paofed.world.names import PRESETS
 

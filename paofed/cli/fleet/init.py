@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from paofed.archives import is_run
 from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
 from paofed.cli.shared.folder import (
     accounts_of,
@@ -21,7 +22,6 @@ from paofed.cli.shared.folder import (
     rights_of,
     say_result,
 )
-from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet

@@ -14,7 +14,7 @@ from paofed.cli.shared.folder import (
     say_result,
     say_untold,
 )
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import InputError
 from paofed.files import make_folder, write_text
 from paofed.live.fleet.settings import Settings, SettingsError

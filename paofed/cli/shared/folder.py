@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.live.fleet.accounts import BrokerAccount, account_of, read_accounts, rights
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.manifest import Manifest

@@ -11,8 +11,7 @@ import numpy as np
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs, second_moments
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.files import write_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import require_folder, require_writable

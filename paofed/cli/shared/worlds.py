@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from paofed.algorithms.spec import AUTO
 from paofed.cli.program import SCENARIO_FIRST
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import InputError, ScenarioError
 from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind
 
@@ -122,6 +122,30 @@ def add_arguments(
         "have a decimal comma; a tab in a .tsv)")  # fmt: skip
     add("--decimal", choices=(".", ","),
         help="decimal point of the numbers in a CSV (default: .)")  # fmt: skip
+
+
+def add_seed(parser: ArgumentParser) -> None:
+    """Declare the option --seed."""
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed of every random number, from 0 to 2^64 - 1: the same seed gives the same "
+        "events everywhere (default: %(default)s)",
+    )
+
+
+def add_world(parser: ArgumentParser) -> None:
+    """Declare the options --seed and --world of verbs that look at one world."""
+    add_seed(parser)
+    parser.add_argument(
+        "--world",
+        type=int,
+        default=0,
+        metavar="W",
+        help="number of the world (default: %(default)s)",
+    )
 
 
 def check(args: Namespace) -> None:
