@@ -7,7 +7,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import AUTO, asks_for_choice, parted
 from paofed.racing.record import Race, lms_step
 from paofed.simulate.results.result import Result
-from paofed.world.worlds import Setting
+from paofed.world.scenario import Scenario
 
 
 class Choice(NamedTuple):
@@ -16,7 +16,7 @@ class Choice(NamedTuple):
     methods: list[str | Algorithm]
     races: list[Race]
 
-    def with_step_of_lms(self, scenario: Setting) -> Setting:
+    def with_step_of_lms(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the best step size for LMS that was tried, if one was.
 
         It is for baselines, which take the scenario's step size.

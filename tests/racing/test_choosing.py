@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from paofed import Interrupted, run
-from paofed.algorithms import algorithm
+from paofed.algorithms import Algorithm, algorithm
 from paofed.errors import AlgorithmError
 from paofed.racing.choosing import choose
 from paofed.racing.race import race
@@ -34,7 +34,7 @@ def test_baselines_have_no_step_of_another_learner(tried: list[str], step: float
 def test_what_is_chosen_and_given_is_one() -> None:
     found = won_by("step_size=0.2")
     mine = replace(algorithm("pao-fed-u1"), name="mine")
-    asked = ["pao-fed-u1:step_size=auto", mine, found.winner]
+    asked: list[str | Algorithm] = ["pao-fed-u1:step_size=auto", mine, found.winner]
     assert choose(asked, lambda _: found).methods == [found.winner, mine]
     assert choose([mine, mine], lambda _: found) == ([mine, mine], [])
 

@@ -152,10 +152,11 @@ def _taken(args: Namespace) -> _Agreed:
 
 def _as_run(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that does what was run over a table, beginning now."""
-    from paofed.report.run.run_fleet import agreed_as_run
+    from paofed.report.run.run_fleet import Begin, agreed_as_run
     from paofed.report.run.table_run import TableRun
 
-    values, begin = given(args), args.model or "first"
+    values = given(args)
+    begin: Begin = args.model or "first"
     name = values.pop("algorithm", None)
     found = agreed_as_run(TableRun.load(args.other), name, begin, _changes(args, values))
     beside = f", with {' and '.join(found.added)} as in any new fleet" if found.added else ""
