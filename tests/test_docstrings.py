@@ -12,10 +12,11 @@ import pytest
 
 import paofed
 
-PACKAGE = Path(paofed.__file__).parent
+ROOT = Path(paofed.__file__).parents[1]
 WITH_EXAMPLES = [
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted(PACKAGE.rglob("*.py"))
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for package in ("paofed", "lab")
+    for path in sorted((ROOT / package).rglob("*.py"))
     if ">>> " in path.read_text(encoding="utf-8")
 ]
 

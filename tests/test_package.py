@@ -47,7 +47,8 @@ def test_it_tells_type_checkers_that_it_is_typed() -> None:
 def test_one_name_is_one_thing() -> None:
     """Somebody who looks for a class by its name finds one; those with _ are their file's own."""
     homes: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(Path(paofed.__file__).parent.rglob("*.py")):
+    paths = (path for package in ("paofed", "lab") for path in (ROOT / package).rglob("*.py"))
+    for path in sorted(paths):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(path.name)

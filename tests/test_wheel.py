@@ -89,7 +89,8 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
 
     with tarfile.open(sources) as tar:
         given = {name.removeprefix(f"{NAME}/") for name in tar.getnames()}
-    assert package | files_below("docs/vectors") | files_below("tests/data") <= given
+    beside_it = files_below("lab") | files_below("docs/vectors") | files_below("tests/data")
+    assert package | beside_it <= given
     assert not [
         name for name in given if re.search(r"__pycache__|(^|/)\.(?!gitignore)|\.pyc", name)
     ]

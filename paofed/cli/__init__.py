@@ -1,4 +1,6 @@
-"""The command line: one file per verb; each parses, calls the library and prints."""
+"""Learn one model from a fleet of unreliable devices: simulate it first, then let it learn."""
+
+# One file per verb: each parses, calls the library and prints.
 
 from paofed.cli.program import Program
 

@@ -62,7 +62,9 @@ def _beyond(folder: Path) -> Iterator[str]:
     found, command, about = published()
     yield f"<section>{heading('Beyond the paper: other methods at equal bytes')}"
     yield from in_short(found, save_all(figures(found), folder))
-    made = f"Not run here: {command}, paofed {about['paofed']}, made these numbers."
+    made = (
+        f"Not run here: {command}, in a checkout of paofed {about['paofed']}, made these numbers."
+    )
     yield f"{note(html.escape(made))}</section>"
 
 
