@@ -14,10 +14,9 @@ from lab.compare.lineup import LINEUP, SEARCH, entrants_of
 from lab.compare.settings import USUAL as SETTINGS
 from lab.compare.settings import setting_of
 from paofed.algorithms.spec import from_text
-from paofed.cli.shared.crew import add_crew_options, crew_of
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stages import stage
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.crew import add_crew_options, crew_of, stage
+from paofed.cli.shared.progress import say
+from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole

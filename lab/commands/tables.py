@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paofed.algorithms.spec import parted
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.files import require_writable, write_table
 from paofed.simulate.engines import USUAL, engine_of

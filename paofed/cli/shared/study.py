@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
 from paofed.report.comparison.figure import figures
 from paofed.report.comparison.judged import published
@@ -11,6 +10,7 @@ from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import Beyond, build
 from paofed.report.paper.study import Study
+from paofed.report.run.summary import as_table
 from paofed.report.shared.figures import save_all
 
 

@@ -1,15 +1,21 @@
-"""The manifest of a fleet that does what was run over a table."""
+"""From a run over a table to a fleet that does what was run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from paofed.algorithms.spec import parted
 from paofed.core.columns.numbers import Number
 from paofed.core.random import seed_of
-from paofed.errors import InputError
+from paofed.errors import InputError, unknown
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.founding import USUAL, going_on, lacking, new_identity
+from paofed.live.fleet.settings import Settings
+from paofed.live.protocol.change import Changes
 from paofed.live.protocol.manifest import Manifest, short
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.seen import agreed_on
@@ -22,6 +28,56 @@ from paofed.world.start import Start
 _OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
 # Halves of the usual range from its middle; a value beyond that is from a broken sensor.
 _FAR = 10.0
+
+
+Begin = Literal["first", "final"]
+
+
+class AsRun(NamedTuple):
+    """What a fleet agrees on that does what was run, beginning now."""
+
+    manifest: Manifest
+    name: str  # the algorithm that was run
+    added: tuple[str, ...]  # bounds that the run did not have, and that any new fleet has
+
+
+def made_fleet(
+    run: TableRun,
+    folder: Path,
+    name: str | None = None,
+    *,
+    model: Begin = "first",
+    settings: Settings | None = None,
+    values: Mapping[str, Any] = MappingProxyType({}),
+) -> Fleet:
+    """Make the folder of a fleet that does what an algorithm did: see `Result.fleet`."""
+    settings = settings or Settings(name=folder.resolve().name)
+    manifest = agreed_as_run(run, name, model, Changes(values=values)).manifest
+    return Fleet.create(folder, settings, manifest, manifest.begins_with)
+
+
+def agreed_as_run(
+    run: TableRun, name: str | None, model: Begin = "first", changes: Changes | None = None
+) -> AsRun:
+    """Return what a fleet agrees on that does what an algorithm did in a run over a table.
+
+    `name` is the algorithm (None: the best that can be served). The fleet begins with the model
+    that the run began with or ended with: `model` is "first" or "final". `changes` are what it does
+    in another way: `tick_seconds` among its values is needed where the times of the table are plain
+    numbers.
+    """
+    if model not in get_args(Begin):
+        raise InputError(unknown("model to begin with", str(model), get_args(Begin)))
+    name, changes = best_served(run) if name is None else name, changes or Changes()
+    run.require(name)
+    start = run.end(name) if model == "final" else run.start()
+    was = fleet_of(run, name, start, changes.values.get("tick_seconds"))
+    manifest, identity = going_on(was, changes), new_identity()
+    now = identity["start"]  # `now` is in the middle of a tick of the table, if the table went on
+    identity["from_time"] = now - (now - was.start) % was.tick_seconds
+    added = [key for key in lacking(was, was.algorithm) if key not in changes.values]
+    said = tuple(f"{key} {USUAL[key]:g}" for key in added)
+    return AsRun(replace(manifest, **identity), name, said)
 
 
 def best_served(run: TableRun) -> str:

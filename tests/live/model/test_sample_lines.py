@@ -3,10 +3,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from paofed.cli.shared.rows import Row, SampleReader
 from paofed.core.columns.numbers import Number
 from paofed.core.columns.words import Compass
 from paofed.errors import InputError
+from paofed.live.model.sample_lines import Row, SampleReader
 from paofed.live.protocol.manifest import Manifest
 from tests.live.fleets import manifest
 from tests.live.protocol.test_seen import seeing

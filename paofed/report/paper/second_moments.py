@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.report.paper.theory import GAP, PARTS, PREDICTED, Beside
 from paofed.table import NUMBER, Column, Form, Table, number, numeric
@@ -18,6 +18,8 @@ from paofed.theory.second.horizon import BestStep
 from paofed.theory.second.stability import StableStep
 
 _GAPS = (GAP, "gap_db", "lost_db")  # how the names of gaps end
+# Shows how far one part of the work, which is named, has come.
+Shown = Callable[[str], AbstractContextManager[Callable[[float], None]]]
 
 
 class Foreseen(NamedTuple):
@@ -38,26 +40,24 @@ def predicted(
     best: bool,
     steady: bool,
     check: Check,
-    title: str,
+    progress: Shown,
 ) -> Foreseen:
-    """Compute what second moments say, with a line of progress for each part.
+    """Compute what second moments say of a method in the fleet of a foresight.
 
-    `check` is that of the learning curve: "none" where runs are made beside it.
+    `every` is the ticks between two points of the learning curve, and `check` says what is done
+    about its error: "none" where runs are made beside it. `best` and `steady` ask for the best step
+    size and the steady state. `progress` shows each part of the work.
     """
-
-    def progress(part: str) -> Progress:
-        return Progress(f"{title}, {method.name}: {part}")
-
-    with progress("learning curve") as report:
+    with progress(f"{method.name}: learning curve") as report:
         curve = foresight.learning_curve(method, every=every, check=check, report=report)
-    with progress("largest stable step") as report:
+    with progress(f"{method.name}: largest stable step") as report:
         stable = foresight.stable_step(method, report=report)
     found = Foreseen(curve, stable, None, None)
     if best:
-        with progress("best step") as report:
+        with progress(f"{method.name}: best step") as report:
             found = found._replace(best=foresight.best_step(method, check="tell", report=report))
     if steady:
-        with progress("steady state") as report:
+        with progress(f"{method.name}: steady state") as report:
             found = found._replace(steady=_steady(foresight, method, report))
     return found
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.cli.shared.samples import HeaderError, Reader, opened
 from paofed.errors import FileError, InputError
+from paofed.live.model.sample_lines import HeaderError, Reader, opened
 
 
 def read(text: str, names: str = "ab", optional: int = 0) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
+"""See how a fleet is doing, and whether its journal is what its model was made from."""
 
 import json
 import time
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from paofed.cli.shared.folder import add_folder
-from paofed.cli.shared.progress import duration
-from paofed.cli.shared.validation import VALIDATION_HELP, validated
+from paofed.cli.command import Command
+from paofed.cli.shared.folder import add_folder, add_validation, say_result
+from paofed.cli.shared.progress import Progress, duration
+from paofed.files import require_writable, write_text
+from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.journal.store import Store
@@ -19,27 +21,29 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
+from paofed.live.server.lookout import Lookout
 from paofed.live.server.status import DeviceStatus, Status
-from paofed.live.server.validation import Validated
+from paofed.live.server.validation import Validated, validated, validation_of
 from paofed.live.server.web.asking import asked
+from paofed.live.server.web.page.page import page
+from paofed.live.server.web.page.view import view_of
 from paofed.words import counted, size, table
 
-EXAMPLE = "paofed fleet status greenhouse --validation measured.csv"
-_MOST = 40  # devices that are shown without --all
+_MOST_SHOWN = 40  # devices that are shown without --all
 # How long ago; the first that the history reaches back to is shown.
 _AGO = {"a day": 86400.0, "an hour": 3600.0, "a minute": 60.0}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
+def _status_options(parser: ArgumentParser) -> None:
+    """Declare the arguments of `status`."""
     add_folder(parser)
     add = parser.add_argument
-    add("--all", action="store_true", help=f"show every device, not only the first {_MOST}")
-    add("--validation", type=Path, metavar="FILE", help=VALIDATION_HELP)
+    add("--all", action="store_true", help=f"show every device, not only the first {_MOST_SHOWN}")
+    add_validation(parser)
 
 
-def run(args: Namespace) -> int:
-    """Ask the running server, or read the disk."""
+def run_status(args: Namespace) -> int:
+    """Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
     settings = Settings.load(args.folder)
     with closing(Store.open(args.folder)) as store:
         coordinator = at_present(store)
@@ -152,7 +156,7 @@ def _devices(status: Status, *, every: bool) -> str:
     """Return a table: first devices in trouble, then those that are silent longest."""
     present = [device for device in status.devices if device.standing != "removed"]
     present.sort(key=lambda device: (not device.faults, _last(device)))
-    shown = present if every else present[:_MOST]
+    shown = present if every else present[:_MOST_SHOWN]
     if not shown:
         return ""
     rows = [
@@ -194,3 +198,62 @@ def _seen(device: DeviceStatus, status: Status) -> str:
 
 def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.items()) or "nothing"
+
+
+def _page_options(parser: ArgumentParser) -> None:
+    """Declare the arguments of `page`."""
+    add_folder(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", required=True,
+        help="HTML file to write")  # fmt: skip
+    add_validation(parser)
+
+
+def run_page(args: Namespace) -> int:
+    """Write the page about a fleet as one file, for a folder whose server is down.
+
+    The running server shows the same page, which goes on by itself, at the address that it prints.
+    May be run while the fleet is served.
+    """
+    require_writable(args.out)
+    fleet, now = Fleet(args.folder), time.time()
+    with closing(Store.open(args.folder)) as store:
+        coordinator = at_present(store)
+        lookout = Lookout(fleet, store, coordinator, now)
+        if args.validation is not None:
+            found = validated(FleetModel.of(coordinator), args.validation)
+            lookout.validated(validation_of(found, coordinator.manifest))
+        sight = lookout.sight(coordinator, now)
+    write_text(args.out, page(view_of(sight)))
+    text = f"wrote the page of tick {coordinator.tick} to {args.out}"
+    say_result(args, text, tick=coordinator.tick, out=str(args.out))
+    return 0
+
+
+def _verify_options(parser: ArgumentParser) -> None:
+    """Declare the arguments of `verify`."""
+    add_folder(parser)
+
+
+def run_verify(args: Namespace) -> int:
+    """Recompute the model from the journal and say whether it equals every snapshot that is kept.
+
+    May be run while the fleet is served. Exit code 1: some snapshot differs.
+    """
+    with closing(Store.open(args.folder)) as store, Progress("recomputing") as progress:
+        found = store.verify(progress)
+    verdict = "equals" if found.agrees else "DOES NOT EQUAL"
+    text = (
+        f"{args.folder}: the model recomputed from {found.lines} lines of the journal {verdict} "
+        f"the snapshot of tick {found.tick}"
+    )
+    say_result(args, text, **found._asdict())
+    return 0 if found.agrees else 1
+
+
+COMMANDS = {
+    "status": Command(
+        _status_options, run_status, "paofed fleet status greenhouse --validation measured.csv"
+    ),
+    "page": Command(_page_options, run_page, "paofed fleet page greenhouse --out page.html"),
+    "verify": Command(_verify_options, run_verify, "paofed fleet verify greenhouse"),
+}

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.cli.shared.validation import validated
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.messages import Update, encode
+from paofed.live.server.validation import validated
 from tests.live.fleets import f32, records, server
 
 

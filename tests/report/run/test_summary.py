@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from paofed.cli.shared.summary import as_json, as_table
 from paofed.core.tariffs import TARIFFS
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences
+from paofed.report.run.summary import as_json, as_table
 from tests.report.run.by_hand import result
 
 MADE = result({"u1": [-2.0] * 3}, {"alone": [0.0] * 3}, stream={"target": "y"})
