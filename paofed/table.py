@@ -1,4 +1,4 @@
-"""What is said in rows: one `Table`, shown in a terminal and on pages, written as CSV and JSON.
+"""What is said in rows: one table, shown in a terminal and on pages, written as CSV and JSON.
 
 A number, and a mean with its interval, become text here and nowhere else.
 """
@@ -18,7 +18,7 @@ Ends = Literal["half", "brackets", "to"]
 _UNKNOWN, _DIVERGED = "-", "diverged"
 
 
-class Interval(Protocol):
+class _Interval(Protocol):
     """A mean and the ends of its interval, which are not finite where it has none."""
 
     @property
@@ -63,7 +63,7 @@ def error_if_any(db: float) -> str:
 
 
 def estimated(
-    found: Interval, ends: Ends = "half", *, digits: int = 2, sign: str = "", unit: str = ""
+    found: _Interval, ends: Ends = "half", *, digits: int = 2, sign: str = "", unit: str = ""
 ) -> str:
     """Write a mean with its interval, where it has one, in one of three ways.
 
@@ -117,7 +117,7 @@ def _name(value: str) -> str:
     return html.escape(value).replace(" ", "&nbsp;") if isinstance(value, Words) else code(value)
 
 
-class Form(NamedTuple):
+class CellForm(NamedTuple):
     """How the values of a column are written: in a terminal, and on a page in HTML."""
 
     text: Callable[[Any], str]
@@ -125,19 +125,19 @@ class Form(NamedTuple):
     is_number: bool = True
 
 
-def numeric(text: Callable[[Any], str], page: Callable[[Any], str] | None = None) -> Form:
+def numeric(text: Callable[[Any], str], page: Callable[[Any], str] | None = None) -> CellForm:
     """Return the form of numbers; `page` writes those of pages, where they look otherwise."""
     shown = page or text
-    return Form(text, lambda value: typeset(shown(value)))
+    return CellForm(text, lambda value: typeset(shown(value)))
 
 
-def _gain(ends: Ends, sign: str = "") -> Callable[[Interval], str]:
+def _gain(ends: Ends, sign: str = "") -> Callable[[_Interval], str]:
     """Write gains, of which some cannot be: where there is nobody to gain on, or both diverged."""
     return lambda found: _UNKNOWN if math.isnan(found.mean) else estimated(found, ends, sign=sign)
 
 
-WORDS = Form(str, html.escape, is_number=False)
-NAME = Form(str, _name, is_number=False)
+WORDS = CellForm(str, html.escape, is_number=False)
+NAME = CellForm(str, _name, is_number=False)
 NUMBER, SIGNIFICANT = numeric(number), numeric(significant)
 ERROR, ERROR_IF_ANY = numeric(error), numeric(error_if_any)
 COUNT = numeric(lambda value: _UNKNOWN if math.isnan(value) else f"{value:,.0f}")
@@ -146,14 +146,14 @@ ESTIMATE = numeric(estimated, lambda found: estimated(found, "brackets"))
 GAIN = numeric(_gain("half", "+"), _gain("brackets"))
 
 
-class Column(NamedTuple):
+class ShownColumn(NamedTuple):
     """What one column says."""
 
     # Its name in files; several names are for the parts of an estimate: the mean, its interval, the
     # number of runs.
     key: str | tuple[str, ...]
     head: str = ""  # the heading, for people
-    form: Form = WORDS
+    form: CellForm = WORDS
     unit: str = ""
     best: Literal["least", "most"] | None = None  # which of its numbers is marked as the best
     missing: str = ""  # what stands for None
@@ -188,19 +188,19 @@ def best_places(values: Sequence[float], *, most: bool = False) -> set[int]:
 
 
 @dataclass(frozen=True)
-class Table:
+class ShownTable:
     """What is said in rows.
 
     A row with fewer values than there are columns ends in words, which go across the columns that
     are left.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[ShownColumn]
     rows: Sequence[Sequence[Any]]
     title: str = ""  # what stands above it, on a terminal
     notes: Sequence[str] = ()  # what stands below it, on a terminal
 
-    def without(self, *keys: str) -> "Table":
+    def without(self, *keys: str) -> "ShownTable":
         """Return the table without some columns, by their first names in files."""
         kept = [i for i, column in enumerate(self.columns) if column.keys[0] not in keys]
         rows = [[row[i] for i in kept] for row in self.rows]
@@ -284,7 +284,7 @@ class Table:
         return told
 
 
-def _parts(found: Interval | None) -> dict[str, float] | None:
+def _parts(found: _Interval | None) -> dict[str, float] | None:
     """Return an estimate as JSON has it inside a record."""
     return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high}
 
@@ -294,5 +294,5 @@ def _breakable(heading: str) -> str:
     return html.escape(heading).replace("/", "/<wbr>")
 
 
-def _side(column: Column) -> str:
+def _side(column: ShownColumn) -> str:
     return " class=n" if column.form.is_number else ""

@@ -16,8 +16,8 @@ from paofed.table import (
     GAIN,
     NAME,
     WHOLE,
-    Column,
-    Table,
+    ShownColumn,
+    ShownTable,
     Words,
     estimated,
     known,
@@ -25,13 +25,13 @@ from paofed.table import (
 from tests.page_tree import parse
 
 GAINED = Estimate(-0.5, -0.75, -0.25, 9)
-TABLE = Table(
+TABLE = ShownTable(
     (
-        Column("algorithm", "algorithm", NAME),
-        Column("db", "error", ERROR, "dB", best="least"),
-        Column(("gain", "low", "high"), "gain", GAIN, "dB"),
-        Column("ticks", "recovered", WHOLE, missing="not yet"),
-        Column("note", "<b>"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("db", "error", ERROR, "dB", best="least"),
+        ShownColumn(("gain", "low", "high"), "gain", GAIN, "dB"),
+        ShownColumn("ticks", "recovered", WHOLE, missing="not yet"),
+        ShownColumn("note", "<b>"),
     ),
     [
         ["u1:shared=4,step_size=1", -7.648, GAINED, 12, "a & b"],
@@ -88,8 +88,12 @@ def test_without_some_columns() -> None:
 
 
 def test_a_short_row_ends_in_words_across_the_page() -> None:
-    columns = (Column("name", "name"), Column("a", "a", COUNT), Column("b", "b", COUNT))
-    page = Table(columns, [["x", "1 & 2"], ["y", 1000.0, math.nan]]).html()
+    columns = (
+        ShownColumn("name", "name"),
+        ShownColumn("a", "a", COUNT),
+        ShownColumn("b", "b", COUNT),
+    )
+    page = ShownTable(columns, [["x", "1 & 2"], ["y", 1000.0, math.nan]]).html()
     assert "<td>x</td><td colspan=2>1 &amp; 2</td>" in page
     assert "<td class=n>1,000</td><td class=n>\u2013</td>" in page
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from paofed.report.comparison.judged import Judged, found_in_order, place, summary, worlds
 from paofed.report.comparison.page import digest_table
 from paofed.report.shared.markup import drawn, page
-from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, Column, Table
+from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, ShownColumn, ShownTable
 from paofed.words import MEAN_DB, size
 
 
@@ -31,19 +31,19 @@ def build(
     )
 
 
-def _table(group: Sequence[Judged]) -> Table:
+def _table(group: Sequence[Judged]) -> ShownTable:
     columns = (
-        Column("budget", "budget"),
-        Column("entrant", "entrant with its settings", NAME),
-        Column("sent", "sent", BYTES),
-        Column("error", MEAN_DB, NUMBER),
-        Column("behind", "behind PAO-Fed", ESTIMATE, "dB"),
-        Column("verdict", "against PAO-Fed"),
-        Column("front", "front"),
+        ShownColumn("budget", "budget"),
+        ShownColumn("entrant", "entrant with its settings", NAME),
+        ShownColumn("sent", "sent", BYTES),
+        ShownColumn("error", MEAN_DB, NUMBER),
+        ShownColumn("behind", "behind PAO-Fed", ESTIMATE, "dB"),
+        ShownColumn("verdict", "against PAO-Fed"),
+        ShownColumn("front", "front"),
     )
     rows = [
         [f"{one.purse.budget}, {size(one.purse.bytes)}", one.word, one.bytes, one.error.mean,
          one.behind, one.verdict, "yes" if one.on_front else ""]
         for one in group
     ]  # fmt: skip
-    return Table(columns, rows)
+    return ShownTable(columns, rows)

@@ -5,22 +5,22 @@ from collections.abc import Iterator, Mapping
 from lab.interpretations.study import InterpretationStudy
 from paofed.report.shared.markup import drawn, interval, page
 from paofed.simulate.results.estimates import Estimate
-from paofed.table import NAME, NUMBER, Column, Form, Table, estimated, numeric
+from paofed.table import NAME, NUMBER, CellForm, ShownColumn, ShownTable, estimated, numeric
 
 
 def build(study: InterpretationStudy, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
-    words = Table(
-        (_INTERPRETATION, Column("words", "what is read otherwise")),
+    words = ShownTable(
+        (_INTERPRETATION, ShownColumn("words", "what is read otherwise")),
         [[one.key, one.words] for one in study.results],
     )
     steps = (
         _INTERPRETATION,
-        Column("setting", "setting"),
-        Column("algorithm", "algorithm", NAME),
-        Column("step_size", "step size", numeric(lambda step: f"{step:.3g}")),
-        Column("start", "start", NUMBER, "dB"),
+        ShownColumn("setting", "setting"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("step_size", "step size", numeric(lambda step: f"{step:.3g}")),
+        ShownColumn("start", "start", NUMBER, "dB"),
     )
     return page(
         "interpretations.html.j2",
@@ -30,7 +30,7 @@ def build(study: InterpretationStudy, drawings: Mapping[str, tuple[str, str]], c
         changes=[f"{key}: {told}" for key, told in changes(study)],
         interpretations=words,
         statements=_statements(study),
-        steps=Table(steps, list(study.steps())),
+        steps=ShownTable(steps, list(study.steps())),
         command=command,
         versions=about["versions"],
     )
@@ -49,11 +49,11 @@ def changes(study: InterpretationStudy) -> Iterator[tuple[str, str]]:
             yield label, f"{usual} by default; {told or 'the same under every interpretation'}"
 
 
-def _statements(study: InterpretationStudy) -> dict[str, Table]:
+def _statements(study: InterpretationStudy) -> dict[str, ShownTable]:
     """Return the verdicts under each interpretation, by statement."""
     return {
-        statement: Table(
-            (_INTERPRETATION, *(Column(label, label, _VERDICT) for label in labels)),
+        statement: ShownTable(
+            (_INTERPRETATION, *(ShownColumn(label, label, _VERDICT) for label in labels)),
             [[one.key, *found] for one, found in rows.items()],
         )
         for statement, labels, rows in study.groups()
@@ -65,5 +65,5 @@ def _verdict(found: Estimate) -> str:
     return f"<span class='verdict {kind}'>{interval(found)}</span>"
 
 
-_INTERPRETATION = Column("interpretation", "interpretation", NAME)
-_VERDICT = Form(estimated, _verdict, is_number=False)
+_INTERPRETATION = ShownColumn("interpretation", "interpretation", NAME)
+_VERDICT = CellForm(estimated, _verdict, is_number=False)

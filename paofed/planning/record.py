@@ -10,7 +10,7 @@ from paofed.planning.budget import DAY
 from paofed.planning.field import Candidate, step_of, word_of
 from paofed.racing.record import Tried, compared, plain, score_name, score_said
 from paofed.simulate.results.estimates import Estimate
-from paofed.table import ESTIMATE, WHOLE, Column, Table, estimated, known, numeric
+from paofed.table import ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known, numeric
 from paofed.words import counted, listed, size
 from paofed.world.worlds import Setting
 
@@ -125,13 +125,13 @@ class FleetPlan:
     def front(self) -> str:
         """Return the best offer for every budget, as a table."""
         columns = (
-            Column("candidate", "settings"),
-            Column("contacts", "contacts", numeric(lambda rate: f"{rate:.3g}/{self.period}")),
-            Column("most", "budget", numeric(self.in_time)),
-            Column("spends", "spends", numeric(self.in_time)),
-            Column("error", score_name(self.units), ESTIMATE),
-            Column("gain", "gain", ESTIMATE, "dB"),
-            Column("doubt", "doubt", WHOLE, missing="unknown"),
+            ShownColumn("candidate", "settings"),
+            ShownColumn("contacts", "contacts", numeric(lambda rate: f"{rate:.3g}/{self.period}")),
+            ShownColumn("most", "budget", numeric(self.in_time)),
+            ShownColumn("spends", "spends", numeric(self.in_time)),
+            ShownColumn("error", score_name(self.units), ESTIMATE),
+            ShownColumn("gain", "gain", ESTIMATE, "dB"),
+            ShownColumn("doubt", "doubt", WHOLE, missing="unknown"),
         )
         rows = [
             [
@@ -150,7 +150,7 @@ class FleetPlan:
             "tried within the budget can be better, and how many of them could not be told from "
             f"these (alike); intervals of 95 %, over {self.units}"
         )
-        return Table(columns, rows, notes=(told,)).text()
+        return ShownTable(columns, rows, notes=(told,)).text()
 
     @property
     def remarks(self) -> list[str]:

@@ -10,7 +10,7 @@ from paofed.core.learners import chosen
 from paofed.racing.rejection import Standings, Student, behind_winner, last_of
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
-from paofed.table import BYTES, COUNT, ESTIMATE, WHOLE, Column, Table, estimated, known
+from paofed.table import BYTES, COUNT, ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known
 from paofed.words import MEAN_DB, listed
 
 
@@ -99,13 +99,13 @@ class Race:
         if not self.tried:
             return ""
         columns = (
-            Column("candidate", "candidate"),
-            Column("score", score_name(self.units), ESTIMATE),
-            Column("behind", "behind", ESTIMATE, "dB", missing="winner"),
-            Column("payload", "payload", BYTES),
-            Column("kept", "kept", COUNT),
-            Column("worlds", "worlds", WHOLE),
-            Column("dropped", "dropped"),
+            ShownColumn("candidate", "candidate"),
+            ShownColumn("score", score_name(self.units), ESTIMATE),
+            ShownColumn("behind", "behind", ESTIMATE, "dB", missing="winner"),
+            ShownColumn("payload", "payload", BYTES),
+            ShownColumn("kept", "kept", COUNT),
+            ShownColumn("worlds", "worlds", WHOLE),
+            ShownColumn("dropped", "dropped"),
         )
         rows = [
             [
@@ -123,7 +123,7 @@ class Race:
             f"payload: bytes of a run; kept: numbers that a device keeps; intervals of 95 % over "
             f"{self.units}, those of `behind` for all candidates at once"
         )
-        return Table(columns, rows, notes=(over,)).text()
+        return ShownTable(columns, rows, notes=(over,)).text()
 
     @property
     def sentence(self) -> str:

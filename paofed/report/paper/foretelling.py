@@ -9,7 +9,7 @@ from paofed.core.tariffs import Tariff
 from paofed.report.paper import second_moments
 from paofed.report.paper.theory import CURVES, Beside, of_step_sizes
 from paofed.simulate.results.result import versions
-from paofed.table import ERROR, NAME, Column, Table, known, numeric
+from paofed.table import ERROR, NAME, ShownColumn, ShownTable, known, numeric
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.foresight import Check, Foresight
@@ -139,18 +139,18 @@ def _as_text(
     return "\n\n".join(parts)
 
 
-def _of_lines(lines: list[dict[str, Any]]) -> Table:
+def _of_lines(lines: list[dict[str, Any]]) -> ShownTable:
     """Return the mean of the models, its growth, and the traffic of one client."""
     columns = [
-        Column("algorithm", "algorithm", NAME),
-        Column("step_size", "step size", numeric(lambda mu: f"{mu:g}")),
-        Column("growth_per_tick", "growth per tick", numeric(lambda factor: f"{factor:.6f}")),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("step_size", "step size", numeric(lambda mu: f"{mu:g}")),
+        ShownColumn("growth_per_tick", "growth per tick", numeric(lambda factor: f"{factor:.6f}")),
         *(
-            Column(key, key.removesuffix("_db").replace("_", " "), ERROR, "dB")
+            ShownColumn(key, key.removesuffix("_db").replace("_", " "), ERROR, "dB")
             for key in CURVES
             if key in lines[0]
         ),
-        Column("contacts_per_tick", "contacts per tick", numeric(lambda rate: f"{rate:.4f}")),
-        Column("bytes_per_tick", "bytes per tick", numeric(lambda rate: f"{rate:.3g}")),
+        ShownColumn("contacts_per_tick", "contacts per tick", numeric(lambda rate: f"{rate:.4f}")),
+        ShownColumn("bytes_per_tick", "bytes per tick", numeric(lambda rate: f"{rate:.3g}")),
     ]
-    return Table(columns, [[line[column.keys[0]] for column in columns] for line in lines])
+    return ShownTable(columns, [[line[column.keys[0]] for column in columns] for line in lines])

@@ -14,7 +14,7 @@ from paofed.report.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
 from paofed.report.shared.finals import finals
 from paofed.report.shared.markup import drawn, interval, number, page
 from paofed.simulate.results.estimates import Estimate, Verdict
-from paofed.table import NAME, NUMBER, Column, Table, numeric
+from paofed.table import NAME, NUMBER, ShownColumn, ShownTable, numeric
 from paofed.words import counted
 
 # Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
@@ -193,7 +193,7 @@ def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> Map:
     return Map(claim, steps, rows)
 
 
-def _theory(study: Study) -> Table:
+def _theory(study: Study) -> ShownTable:
     """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
     rows = [
         [label, name, *(beside.curves(name)[key][-1] for key in CURVES), *_predicted(beside, name)]
@@ -201,15 +201,15 @@ def _theory(study: Study) -> Table:
         for name in beside.names
     ]
     columns = (
-        Column("inputs", "inputs"),
-        Column("algorithm", "algorithm", NAME),
-        Column("mean", "mean model, predicted", NUMBER),
-        Column("averaged", "averaged model", NUMBER),
-        Column("learning", "learning curve", NUMBER),
-        Column("predicted", "learning curve, predicted", _OR_REFUSED),
-        Column("gap", "gap", NUMBER),
+        ShownColumn("inputs", "inputs"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("mean", "mean model, predicted", NUMBER),
+        ShownColumn("averaged", "averaged model", NUMBER),
+        ShownColumn("learning", "learning curve", NUMBER),
+        ShownColumn("predicted", "learning curve, predicted", _OR_REFUSED),
+        ShownColumn("gap", "gap", NUMBER),
     )
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
 _OR_REFUSED = numeric(lambda db: number(db) if math.isfinite(db) else "refused")

@@ -10,7 +10,7 @@ import numpy as np
 from paofed.algorithms.base import Algorithm
 from paofed.errors import InputError
 from paofed.report.paper.theory import GAP, PARTS, PREDICTED, Beside
-from paofed.table import NUMBER, Column, Form, Table, number, numeric
+from paofed.table import NUMBER, CellForm, ShownColumn, ShownTable, number, numeric
 from paofed.theory.foresight import Check, Foresight
 from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
@@ -105,29 +105,29 @@ def _of_gap(what: str, gap: Gap | None) -> dict[str, float]:
 def as_table(records: dict[str, dict[str, Any]]) -> str:
     """Return a table for people; one line per algorithm."""
     columns = [
-        Column(PREDICTED, "learning curve", _OR_REFUSED, "dB"),
-        Column(GAP, "largest gap", _GAP, "dB"),
-        Column("test_noise", "noise of tests", _PART),
-        Column("residual", "residual of the map", _PART),
-        Column("of_mean", "distance of the mean", _PART),
-        Column("of_spread", "spread", _PART),
-        Column("stable_step", "largest stable step", NUMBER),
-        Column("best_step", "best step", _OR_REFUSED),
-        Column("best_step_db", "learning curve there", NUMBER, "dB"),
-        Column("best_step_gap_db", "gap there", _GAP, "dB"),
-        Column("best_step_lost_db", "lost by it", _GAP, "dB"),
-        Column("steady_state_db", "steady state", _OR_NONE, "dB"),
-        Column("steady_state_gap_db", "gap of that", _GAP, "dB"),
+        ShownColumn(PREDICTED, "learning curve", _OR_REFUSED, "dB"),
+        ShownColumn(GAP, "largest gap", _GAP, "dB"),
+        ShownColumn("test_noise", "noise of tests", _PART),
+        ShownColumn("residual", "residual of the map", _PART),
+        ShownColumn("of_mean", "distance of the mean", _PART),
+        ShownColumn("of_spread", "spread", _PART),
+        ShownColumn("stable_step", "largest stable step", NUMBER),
+        ShownColumn("best_step", "best step", _OR_REFUSED),
+        ShownColumn("best_step_db", "learning curve there", NUMBER, "dB"),
+        ShownColumn("best_step_gap_db", "gap there", _GAP, "dB"),
+        ShownColumn("best_step_lost_db", "lost by it", _GAP, "dB"),
+        ShownColumn("steady_state_db", "steady state", _OR_NONE, "dB"),
+        ShownColumn("steady_state_gap_db", "gap of that", _GAP, "dB"),
     ]
     shown = [one for one in columns if any(one.keys[0] in record for record in records.values())]
     rows = [
         [name, *(_value(record, one.keys[0]) for one in shown)] for name, record in records.items()
     ]
     title = "second moments, after the last tick"
-    return Table([Column("algorithm", "algorithm"), *shown], rows, title).text()
+    return ShownTable([ShownColumn("algorithm", "algorithm"), *shown], rows, title).text()
 
 
-def _or(word: str) -> Form:
+def _or(word: str) -> CellForm:
     """Return a form of numbers in which a word stands for one that there is not."""
     return numeric(lambda value: number(value) if math.isfinite(value) else word)
 

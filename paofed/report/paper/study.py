@@ -19,9 +19,9 @@ from paofed.table import (
     NUMBER,
     SIGNIFICANT,
     WHOLE,
-    Column,
-    Form,
-    Table,
+    CellForm,
+    ShownColumn,
+    ShownTable,
     code,
 )
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
@@ -35,7 +35,7 @@ EXCHANGES = tuple(
 
 
 # An algorithm with another exchange: the exchange alone.
-_EXCHANGE = Form(str, lambda name: code(name.partition("=")[2]), is_number=False)
+_EXCHANGE = CellForm(str, lambda name: code(name.partition("=")[2]), is_number=False)
 _ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
 
 
@@ -110,42 +110,42 @@ class Study:
                     cell = min(finite, key=lambda c: finite[c])
                     yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
 
-    def exchange_table(self) -> Table:
+    def exchange_table(self) -> ShownTable:
         """Return how much worse one exchange per contact is, algorithm by algorithm."""
         columns = (
-            Column("setting", "setting"),
-            Column("paper", "algorithm", NAME),
-            Column("other", "exchange", _EXCHANGE),
-            Column(("mean", "low", "high", "runs"), "worse by", ESTIMATE, "dB"),
+            ShownColumn("setting", "setting"),
+            ShownColumn("paper", "algorithm", NAME),
+            ShownColumn("other", "exchange", _EXCHANGE),
+            ShownColumn(("mean", "low", "high", "runs"), "worse by", ESTIMATE, "dB"),
         )
-        return Table(columns, list(self.exchanges()))
+        return ShownTable(columns, list(self.exchanges()))
 
-    def best_table(self) -> Table:
+    def best_table(self) -> ShownTable:
         """Return each algorithm at its own best step size and kernel width."""
         columns = (
-            Column("setting", "setting"),
-            Column("algorithm", "algorithm", NAME),
-            Column("step_size", "step size", SIGNIFICANT),
-            Column("kernel_width", "kernel width", SIGNIFICANT),
-            Column("db", "error", ERROR, "dB"),
+            ShownColumn("setting", "setting"),
+            ShownColumn("algorithm", "algorithm", NAME),
+            ShownColumn("step_size", "step size", SIGNIFICANT),
+            ShownColumn("kernel_width", "kernel width", SIGNIFICANT),
+            ShownColumn("db", "error", ERROR, "dB"),
         )
-        return Table(columns, list(self.best_steps()))
+        return ShownTable(columns, list(self.best_steps()))
 
-    def verdict_table(self) -> Table:
+    def verdict_table(self) -> ShownTable:
         """Return the verdict on every claim, for a terminal."""
         columns = (
-            Column("claim", "claim"),
-            Column("mean", "found", NUMBER),
-            Column("ends", "95 %", WHOLE),
-            Column("unit", ""),
-            Column("verdict", "verdict"),
+            ShownColumn("claim", "claim"),
+            ShownColumn("mean", "found", NUMBER),
+            ShownColumn("ends", "95 %", WHOLE),
+            ShownColumn("unit", ""),
+            ShownColumn("verdict", "verdict"),
         )
         rows = [
             [claim.key, e.mean, f"[{e.low:.2f}, {e.high:.2f}]", claim.shown_unit, found.verdict]
             for claim, found in self.verdicts()
             for e in [claim.shown(found)]
         ]
-        return Table(columns, rows)
+        return ShownTable(columns, rows)
 
     def _names_on_grid(self, setting: str) -> list[str]:
         return next((results[setting].algorithms for results in self.grid.values()), [])

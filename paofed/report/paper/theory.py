@@ -14,7 +14,7 @@ from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown, whole
-from paofed.table import Column, Table, numeric
+from paofed.table import ShownColumn, ShownTable, numeric
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 from paofed.theory.foresight import Check
 from paofed.theory.gap import Gap
@@ -106,7 +106,7 @@ class Beside(NamedTuple):
                 yield [name, tick, *values]
 
 
-def of_step_sizes(steps: StepSizes) -> Table:
+def of_step_sizes(steps: StepSizes) -> ShownTable:
     """Return which step sizes are safe, as far as theory says."""
     rows = [
         [steps.bound, f"bound of Theorem I, set by client {steps.client}"],
@@ -115,8 +115,8 @@ def of_step_sizes(steps: StepSizes) -> Table:
     ]
     if steps.guaranteed is not None:
         rows.append([steps.guaranteed, "below this, any sharing converges in the mean"])
-    size = Column("step_size", "step size", numeric(lambda step: f"{step:.3g}"))
-    return Table([size, Column("meaning", "")], rows)
+    size = ShownColumn("step_size", "step size", numeric(lambda step: f"{step:.3g}"))
+    return ShownTable([size, ShownColumn("meaning", "")], rows)
 
 
 def theory_beside(

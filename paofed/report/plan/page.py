@@ -11,9 +11,9 @@ from paofed.table import (
     ESTIMATE,
     NAME,
     NUMBER,
-    Column,
-    Form,
-    Table,
+    CellForm,
+    ShownColumn,
+    ShownTable,
     code,
     numeric,
 )
@@ -38,31 +38,31 @@ def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
     )
 
 
-def _front(plan: FleetPlan) -> Table:
+def _front(plan: FleetPlan) -> ShownTable:
     def settings(one: Offer) -> str:
         chosen = " <strong>chosen</strong>" if one is plan.chosen else ""
         return f"{code(one.candidate.word)}{chosen}"
 
     spent = _of_bytes(plan)
     columns = (
-        Column("candidate", "settings", Form(str, settings, is_number=False)),
-        Column("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
-        Column("most", f"budget {_per(plan)}", spent),
-        Column("spends", f"spends {_per(plan)}", spent),
-        Column("error", score_name(plan.units), ESTIMATE),
-        Column("gain", "gain over the line above", ESTIMATE, "dB"),
-        Column("doubt", "doubt", NUMBER, "dB"),
-        Column("alike", "may be as good", COUNT),
+        ShownColumn("candidate", "settings", CellForm(str, settings, is_number=False)),
+        ShownColumn("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
+        ShownColumn("most", f"budget {_per(plan)}", spent),
+        ShownColumn("spends", f"spends {_per(plan)}", spent),
+        ShownColumn("error", score_name(plan.units), ESTIMATE),
+        ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
+        ShownColumn("doubt", "doubt", NUMBER, "dB"),
+        ShownColumn("alike", "may be as good", COUNT),
     )
     rows = [
         [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
          len(one.alike)]
         for one in plan.offers
     ]  # fmt: skip
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-def _of_bytes(plan: FleetPlan) -> Form:
+def _of_bytes(plan: FleetPlan) -> CellForm:
     """Return the form of bytes without the time in which they are spent: the heading has that."""
     return numeric(lambda per_tick: plan.in_time(per_tick).partition("/")[0])
 
@@ -71,18 +71,18 @@ def _per(plan: FleetPlan) -> str:
     return f"/{plan.in_time(0.0).partition('/')[2]}"
 
 
-def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Table:
+def _tried(plan: FleetPlan, some: Sequence[Tried]) -> ShownTable:
     columns = (
-        Column("candidate", "candidate", NAME),
-        Column("payload", f"spends {_per(plan)}", _of_bytes(plan)),
-        Column("score", score_name(plan.units), ESTIMATE),
-        Column("behind", "behind the winner", ESTIMATE, "dB"),
-        Column("worlds", "worlds", COUNT),
-        Column("dropped", "dropped"),
+        ShownColumn("candidate", "candidate", NAME),
+        ShownColumn("payload", f"spends {_per(plan)}", _of_bytes(plan)),
+        ShownColumn("score", score_name(plan.units), ESTIMATE),
+        ShownColumn("behind", "behind the winner", ESTIMATE, "dB"),
+        ShownColumn("worlds", "worlds", COUNT),
+        ShownColumn("dropped", "dropped"),
     )
     rows = [
         [one.candidate, one.payload, one.score, one.behind, one.worlds,
          None if one.dropped is None else f"after round {one.dropped}"]
         for one in some
     ]  # fmt: skip
-    return Table(columns, rows)
+    return ShownTable(columns, rows)

@@ -24,9 +24,9 @@ from paofed.table import (
     NUMBER,
     SIGNIFICANT,
     WHOLE,
-    Column,
-    Form,
-    Table,
+    CellForm,
+    ShownColumn,
+    ShownTable,
     Words,
     numeric,
 )
@@ -34,19 +34,19 @@ from paofed.words import counted
 from paofed.world.table.columns import column
 
 # Whose model it is; a terminal says of a baseline by its name that it is one.
-_WHOSE = Form(lambda whose: "" if whose == "baseline" else whose, str, is_number=False)
-_MODEL = Column("model", "model", _WHOSE)
-_STANDARD_ERROR = Column("db_se", "s.e.", NUMBER)
+_WHOSE = CellForm(lambda whose: "" if whose == "baseline" else whose, str, is_number=False)
+_MODEL = ShownColumn("model", "model", _WHOSE)
+_STANDARD_ERROR = ShownColumn("db_se", "s.e.", NUMBER)
 _OWN_UNIT = (
-    Column("rmse", "RMSE", SIGNIFICANT, best="least"),
-    Column("mae", "MAE", SIGNIFICANT, best="least"),
-    Column("r2", "R2", SIGNIFICANT, best="most"),
-    Column("coverage", "coverage", SIGNIFICANT),
-    Column("width", "width", SIGNIFICANT),
+    ShownColumn("rmse", "RMSE", SIGNIFICANT, best="least"),
+    ShownColumn("mae", "MAE", SIGNIFICANT, best="least"),
+    ShownColumn("r2", "R2", SIGNIFICANT, best="most"),
+    ShownColumn("coverage", "coverage", SIGNIFICANT),
+    ShownColumn("width", "width", SIGNIFICANT),
 )
 
 
-def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> Table:
+def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> ShownTable:
     """Return the errors of both models of every algorithm, those of baselines, and traffic."""
     lines = sorted(result.summary(tariff), key=lambda line: rank(line["device_db"]))
     errors = ("device_db", "device_standard_error", "db", "standard_error")
@@ -57,132 +57,138 @@ def errors_and_traffic(result: Result, judged: Progressive, tariff: Tariff) -> T
         pair = [*final, *nothing] if baseline_look(name).whose == "device" else [*nothing, *final]
         rows.append([Words(name), *pair, BASELINES.get(kind_of(name), "")])
     columns = (
-        Column("learner", "", NAME),
-        Column("device_db", "device", ERROR, "dB", best="least"),
-        Column("device_db_se", "s.e.", NUMBER),
-        Column("db", "server", ERROR, "dB", best="least"),
+        ShownColumn("learner", "", NAME),
+        ShownColumn("device_db", "device", ERROR, "dB", best="least"),
+        ShownColumn("device_db_se", "s.e.", NUMBER),
+        ShownColumn("db", "server", ERROR, "dB", best="least"),
         _STANDARD_ERROR,
         *TRAFFIC,
     )
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-def algorithms(result: Result, tariff: Tariff) -> Table:
+def algorithms(result: Result, tariff: Tariff) -> ShownTable:
     """Return the errors and the traffic of all algorithms in their order; bytes in kB and MB."""
     models = (
         {"error": "db"} if result.progressive is None else {"device": "device_db", "server": "db"}
     )
-    columns = [Column("algorithm", "algorithm", NAME)]
+    columns = [ShownColumn("algorithm", "algorithm", NAME)]
     for head, key in models.items():
-        columns.append(Column(key, head, ERROR, "dB"))
-        columns.append(Column(f"{key.removesuffix('db')}standard_error", "s.e.", NUMBER))
-    columns += [Column("sent_up", "sent up", COUNT), Column("sent_down", "sent down", COUNT)]
+        columns.append(ShownColumn(key, head, ERROR, "dB"))
+        columns.append(ShownColumn(f"{key.removesuffix('db')}standard_error", "s.e.", NUMBER))
+    columns += [
+        ShownColumn("sent_up", "sent up", COUNT),
+        ShownColumn("sent_down", "sent down", COUNT),
+    ]
     columns += MESSAGES if tariff.adds else ()
-    columns += [Column("wire_up", "bytes up", BYTES), Column("wire_down", "bytes down", BYTES)]
+    columns += [
+        ShownColumn("wire_up", "bytes up", BYTES),
+        ShownColumn("wire_down", "bytes down", BYTES),
+    ]
     lines = result.summary(tariff)
-    return Table(columns, [[line[column.keys[0]] for column in columns] for line in lines])
+    return ShownTable(columns, [[line[column.keys[0]] for column in columns] for line in lines])
 
 
-def baselines(judged: Progressive) -> Table:
+def baselines(judged: Progressive) -> ShownTable:
     """Return the errors of all baselines, and what they are."""
     columns = (
-        Column("learner", "baseline"),
-        Column("db", "error", ERROR, "dB", best="least"),
+        ShownColumn("learner", "baseline"),
+        ShownColumn("db", "error", ERROR, "dB", best="least"),
         _STANDARD_ERROR,
-        Column("about", ""),
+        ShownColumn("about", ""),
     )
     rows = [
         [name, *judged.final(name, "baseline"), BASELINES.get(kind_of(name), "")]
         for name in judged.baselines
     ]
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-def in_target_unit(result: Result, lives: Lives) -> Table:
+def in_target_unit(result: Result, lives: Lives) -> ShownTable:
     """Return every learner's errors in the target's own unit."""
     rows = [[name, whose, *lives.own_unit(name, whose)] for name, whose in lives.learners.tolist()]
     target = column(result.provenance["scenario"]["stream"]["target"]).name
     title = f"in the unit of {target} (* is the best of its column, here and above)"
-    return Table((Column("learner", ""), _MODEL, *_OWN_UNIT), rows, title)
+    return ShownTable((ShownColumn("learner", ""), _MODEL, *_OWN_UNIT), rows, title)
 
 
-def by_group(lives: Lives, name: str) -> Table:
+def by_group(lives: Lives, name: str) -> ShownTable:
     """Return one algorithm's errors on devices, by group."""
     columns = (
-        Column("group", f"{name}: group"),
-        Column("devices", "devices", COUNT),
-        Column("samples", "samples", COUNT),
-        Column("db", "device", ERROR, "dB"),
-        Column("rmse", "RMSE", SIGNIFICANT),
-        Column("mae", "MAE", SIGNIFICANT),
-        Column("gain", "gain", GAIN, "dB"),
-        Column("over", "over"),
+        ShownColumn("group", f"{name}: group"),
+        ShownColumn("devices", "devices", COUNT),
+        ShownColumn("samples", "samples", COUNT),
+        ShownColumn("db", "device", ERROR, "dB"),
+        ShownColumn("rmse", "RMSE", SIGNIFICANT),
+        ShownColumn("mae", "MAE", SIGNIFICANT),
+        ShownColumn("gain", "gain", GAIN, "dB"),
+        ShownColumn("over", "over"),
     )
     rows = [
         [found.name, found.over.devices, found.over.samples, found.db, found.own.rmse,
          found.own.mae, found.over.gain, found.over.rival]
         for found in groups(lives, name, "device")
     ]  # fmt: skip
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-def recoveries(result: Result) -> Table:
+def recoveries(result: Result) -> ShownTable:
     """Return what every drift did to the algorithms."""
     columns = (
-        Column("algorithm", "algorithm", NAME),
-        Column("tick", "drift", WHOLE),
-        Column("before_db", "before", ERROR_IF_ANY, "dB"),
-        Column("worst_db", "worst", ERROR_IF_ANY, "dB"),
-        Column("ticks", "ticks to recover", WHOLE, missing="not yet"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("tick", "drift", WHOLE),
+        ShownColumn("before_db", "before", ERROR_IF_ANY, "dB"),
+        ShownColumn("worst_db", "worst", ERROR_IF_ANY, "dB"),
+        ShownColumn("ticks", "ticks to recover", WHOLE, missing="not yet"),
     )
     rows = [[name, *drift] for name in result.algorithms for drift in result.recovery(name)]
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-def faults_and_costs(result: Result) -> Table:
+def faults_and_costs(result: Result) -> ShownTable:
     """Return what faults do to every algorithm; nothing if no runs were made without them."""
     columns = (
-        Column("algorithm", "algorithm", NAME),
+        ShownColumn("algorithm", "algorithm", NAME),
         _MODEL,
-        Column("db", "with", ERROR, "dB"),
+        ShownColumn("db", "with", ERROR, "dB"),
         _STANDARD_ERROR,
-        Column("clean_db", "without", ERROR, "dB"),
-        Column("clean_db_se", "s.e.", NUMBER),
-        Column(("cost", "low", "high", "runs"), "cost", GAIN, "dB, 95 %"),
+        ShownColumn("clean_db", "without", ERROR, "dB"),
+        ShownColumn("clean_db_se", "s.e.", NUMBER),
+        ShownColumn(("cost", "low", "high", "runs"), "cost", GAIN, "dB, 95 %"),
     )
     rows = [
         [name, whose, *wrong, *right, cost] for name, whose, wrong, right, cost in damages(result)
     ]
-    return Table(columns, rows)
+    return ShownTable(columns, rows)
 
 
-_NEWCOMER = (Column("algorithm", "newcomer", NAME), Column("begins_with", "begins with"))
+_NEWCOMER = (ShownColumn("algorithm", "newcomer", NAME), ShownColumn("begins_with", "begins with"))
 # An error of a device alone or, of one that takes part, by how much it is better.
 _ERROR_OR_GAIN = numeric(
     lambda value: (ERROR_IF_ANY if isinstance(value, float) else GAIN).text(value)
 )
 
 
-def of_newcomers(result: Result, cold: ColdStart) -> Table:
+def of_newcomers(result: Result, cold: ColdStart) -> ShownTable:
     """Return how devices fare that join late: errors and gains over each span, side by side."""
     spans = horizons(result, cold)
     columns = (
         *_NEWCOMER,
-        *(Column(f"db {span}", f"first {span}", ERROR_IF_ANY, "dB") for span in spans),
-        *(Column(f"gain {span}", f"gain, {span}", GAIN) for span in spans),
+        *(ShownColumn(f"db {span}", f"first {span}", ERROR_IF_ANY, "dB") for span in spans),
+        *(ShownColumn(f"gain {span}", f"gain, {span}", GAIN) for span in spans),
     )
     nothing = [None] * len(spans)
     rows: list[Sequence[Any]] = [
         [Words(name), "", *cold.pooled_db(errors).tolist(), *nothing]
         for name, errors in cold.beside.items()
     ]
-    return Table(columns, [*rows, *([*one[:2], *one[2], *one[3]] for one in newcomers(cold))])
+    return ShownTable(columns, [*rows, *([*one[:2], *one[2], *one[3]] for one in newcomers(cold))])
 
 
-def newcomers_in_short(result: Result, cold: ColdStart) -> Table:
+def newcomers_in_short(result: Result, cold: ColdStart) -> ShownTable:
     """Return the errors of devices alone, and by how many dB those that take part are better."""
     spans = horizons(result, cold)
-    columns = (*_NEWCOMER, *(Column(span, f"first {span}", _ERROR_OR_GAIN) for span in spans))
+    columns = (*_NEWCOMER, *(ShownColumn(span, f"first {span}", _ERROR_OR_GAIN) for span in spans))
     rows: list[Sequence[Any]] = [
         [name, "", *cold.pooled_db(errors).tolist()] for name, errors in cold.beside.items()
     ]
@@ -190,17 +196,17 @@ def newcomers_in_short(result: Result, cold: ColdStart) -> Table:
         f"devices that join late, {counted(len(cold.starts), 'time')} each: error alone (dB), and "
         f"by how many dB those who take part are better (95 %)"
     )
-    return Table(columns, [*rows, *([*one[:2], *one.gains] for one in newcomers(cold))], title)
+    return ShownTable(columns, [*rows, *([*one[:2], *one.gains] for one in newcomers(cold))], title)
 
 
-def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> Table:
+def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> ShownTable:
     """Return errors and gains of newcomers, a row for each horizon; `beside`: with those alone."""
     columns = (
         *_NEWCOMER,
-        Column("horizon_ticks", "horizon", WHOLE),
-        Column("db", "error", ERROR_IF_ANY, "dB"),
-        Column(("gain", "low", "high"), "gain", GAIN, "dB"),
-        Column("starts", "starts", WHOLE),
+        ShownColumn("horizon_ticks", "horizon", WHOLE),
+        ShownColumn("db", "error", ERROR_IF_ANY, "dB"),
+        ShownColumn(("gain", "low", "high"), "gain", GAIN, "dB"),
+        ShownColumn("starts", "starts", WHOLE),
     )
     ticks_of = cold.horizons.tolist()
     alone = cold.beside.items() if beside else ()
@@ -214,4 +220,4 @@ def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> Table:
         for one in newcomers(cold)
         for ticks, db, gain in zip(ticks_of, one.errors, one.gains, strict=True)
     ]
-    return Table(columns, rows)
+    return ShownTable(columns, rows)

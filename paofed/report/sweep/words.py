@@ -9,7 +9,7 @@ from paofed.report.sweep.panels import said, settings
 from paofed.sweeping.choice import Best
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
-from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, Column, Table, estimated, known
+from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, ShownColumn, ShownTable, estimated, known
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -41,17 +41,17 @@ def best_lines(swept: Swept, tariff: Tariff) -> list[BestLine]:
     ]
 
 
-def best_table(swept: Swept, lines: list[BestLine]) -> Table:
+def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
     """Return the best of each method, with how sure that is."""
     columns = [
-        Column("method", "method", NAME),
-        Column("where", "where"),
-        Column("best", "best"),
-        Column("score", MEAN_DB, ESTIMATE),
-        Column("fresh", f"fresh {MEAN_DB}", ESTIMATE),
-        Column("bytes", "sent", BYTES),
-        Column("near", "as good", WHOLE),
-        Column("at_most", "nothing is better by more than", WHOLE, "dB"),
+        ShownColumn("method", "method", NAME),
+        ShownColumn("where", "where"),
+        ShownColumn("best", "best"),
+        ShownColumn("score", MEAN_DB, ESTIMATE),
+        ShownColumn("fresh", f"fresh {MEAN_DB}", ESTIMATE),
+        ShownColumn("bytes", "sent", BYTES),
+        ShownColumn("near", "as good", WHOLE),
+        ShownColumn("at_most", "nothing is better by more than", WHOLE, "dB"),
     ]
     rows = [
         [
@@ -67,10 +67,12 @@ def best_table(swept: Swept, lines: list[BestLine]) -> Table:
         for method, case, best, sent in lines
     ]
     empty = () if swept.conditions else ("where",)
-    return Table(columns, rows).without(*empty, *(("fresh",) if swept.fresh_points is None else ()))
+    return ShownTable(columns, rows).without(
+        *empty, *(("fresh",) if swept.fresh_points is None else ())
+    )
 
 
-def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> Table:
+def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> ShownTable:
     """Return the best of each method as files have it: every setting and every number."""
     keys: list[str | tuple[str, ...]] = ["method", *swept.keys, "algorithm", "worlds", "db"]
     keys += ["db_se", "low", "high", "among", "diverged", "near", "at_most"]
@@ -84,7 +86,7 @@ def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> Table:
             score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
             tariff.name,
         ])  # fmt: skip
-    return Table([*map(Column, keys)], rows)
+    return ShownTable([*map(ShownColumn, keys)], rows)
 
 
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
