@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.outputs import require_figure
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import needs_extra, whole
 from paofed.files import require_writable
 from paofed.words import table

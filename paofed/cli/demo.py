@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paofed.cli.shared.outputs import require_figure
-from paofed.cli.shared.progress import Screen
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Screen, say
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError

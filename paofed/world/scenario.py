@@ -45,6 +45,12 @@ _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "newcomers": "whole",
     "personal": True,
 }
+# Keys that are about a scenario's own samples alone: a table in their place has its own.
+_OF_A_STREAM = {
+    *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
+    *("linear", "start", "newcomers", "personal", "tick"),
+}
+LAWS = "ideal"  # whose presence and delays hold over a table where no other scenario is named
 UNSAID = ("tick", "contacts")  # keys that are written only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
@@ -297,6 +303,27 @@ class Scenario(Value):
             # helps.
             errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
+
+    @classmethod
+    def of_table(
+        cls,
+        file: str | Path,
+        stream: Mapping[str, Any],
+        laws: "Scenario | str | Path" = LAWS,
+        **values: Any,
+    ) -> Self:
+        """Make the scenario of a fleet whose readings are a table, as `paofed run --table` does.
+
+        `file` is a CSV file, say. `stream` says how it is read, with the keys of [stream] in a
+        scenario's file: `time`, `target` and `inputs`, `device` or `wide`, perhaps `calibration`
+        and others. `laws` is the scenario whose presence, delays, losses and faults hold; without
+        one, everybody is always there and nothing is late. `values` are other keys of a scenario,
+        such as `features`.
+        """
+        path, held = Path(file), scenario_of(laws).model_dump(exclude=_OF_A_STREAM)
+        read_from = {**stream, "kind": "table", "file": str(path.resolve())}
+        name = path.name.partition(".")[0] or "table"
+        return cls.made({"name": name, "stream": read_from, **held, **values}, "")
 
     def replace(self, **changes: Any) -> Self:
         """Return the scenario with other values, checked whole as those of a file are.

@@ -347,7 +347,7 @@ def test_fleets_do_not_understand_each_other(
         drawn.append(below)
         return 200 + len(drawn)
 
-    monkeypatch.setattr("paofed.cli.fleet.init.secrets.randbelow", draw)
+    monkeypatch.setattr("paofed.live.fleet.founding.secrets.randbelow", draw)
     for name, epoch in (("x", 201), ("y", 202)):
         done(capsys, "init", tmp_path / name, *NUMBERS, "--security", "none")
         with Fleet(tmp_path / name).store() as store:

@@ -361,3 +361,18 @@ def test_what_needs_a_calibration_period_needs_a_table(line: str, says: str) -> 
         ).newcomers
         == "whole"
     )
+
+
+def test_a_table_has_the_laws_of_another_scenario(tmp_path: Path) -> None:
+    path = write(tmp_path / "green.house.csv", hourly(3, 60))
+    said = {"device": "device", "time": "time", "target": "y", "inputs": ["a", "b"]}
+    alone = Scenario.of_table(path, said)
+    assert (alone.name, alone.clients, alone.linear) == ("green", 3, True)
+    assert alone.availability.kind == Scenario.load("ideal").availability.kind
+    other = Scenario.of_table(str(path), said, "setting-1", features=9)
+    assert other == alone.replace(
+        **{key: getattr(Scenario.load("setting-1"), key) for key in ("availability", "delay")},
+        features=9,
+    )
+    with pytest.raises(ScenarioError, match=r"unknown key 'stream\.targett'|targett"):
+        Scenario.of_table(path, {**said, "targett": "y"})

@@ -1,0 +1,43 @@
+"""What `paofed theory` prints, from Python."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from paofed import theory
+from paofed.algorithms import algorithm
+from paofed.cli import main
+from paofed.core.tariffs import tariff_of
+from paofed.report.paper.foretelling import Foretold
+from paofed.simulate.stopping import Report, ignored
+from tests.natures import small_scenario
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_it_is_what_the_command_prints(
+    second: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, file = small_scenario(), str(tmp_path / "small.toml")
+    Path(file).write_text(scenario.to_toml())
+    methods = [algorithm("pao-fed-u1"), algorithm("pao-fed-c1")]
+    foresight, shown = theory.foresee(scenario, seed=3, world=1), list[str]()
+    outlook = foresight.outlook(methods, every=50)
+    found = Foretold(foresight, title=file, seed=3, world=1, outlook=outlook)
+    if second:
+
+        @contextmanager
+        def progress(part: str) -> Iterator[Report]:
+            shown.append(part)
+            yield ignored
+
+        found.add_second_moments(methods, progress, every=50)
+        assert shown[:2] == ["pao-fed-u1: learning curve", "pao-fed-u1: largest stable step"]
+    words = ["theory", file, "--seed", "3", "--world", "1", "--algorithm", "pao-fed-u1"]
+    words += ["pao-fed-c1", "--tariff", "mqtt", *(["--second"] * second)]
+    assert main([*words, "--json"]) == 0
+    assert capsys.readouterr().out == f"{json.dumps(found.as_json(tariff_of('mqtt')))}\n"
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"{found.as_text(tariff_of('mqtt'))}\n"
