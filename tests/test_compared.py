@@ -16,12 +16,10 @@ from lab.compare.search import BUDGETS
 from lab.compare.settings import USUAL
 from paofed.algorithms.spec import from_text
 from paofed.racing.rejection import student_of_race
-from paofed.report.comparison.digest import digest, summary
-from paofed.report.comparison.judged import PAO_FED, Judged
+from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary
 from paofed.report.comparison.page import in_short
-from paofed.report.comparison.published import published
-from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate, student_95
+from paofed.table import code
 from paofed.words import size
 from paofed.world.scenario import Scenario
 

@@ -142,14 +142,14 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 def _print(found: "list[Judged]", folder: Path) -> None:
     """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
-    from paofed.racing.record import with_half
-    from paofed.report.comparison.digest import digest, summary
+    from paofed.report.comparison.judged import digest, summary
+    from paofed.table import estimated
 
     rows = [
         [best.setting, best.purse.tariff, best.purse.budget,
          "none fits" if ours is None else f"{ours.error.mean:.2f}",
          best.word, size(best.bytes), f"{best.error.mean:.2f}",
-         "" if best.behind is None or best is ours else with_half(best.behind), str(len(ahead))]
+         "" if best.behind is None or best is ours else estimated(best.behind), str(len(ahead))]
         for ours, best, ahead in digest(found)
     ]  # fmt: skip
     header = ["setting", "tariff", "budget", "PAO-Fed", "least error", "sent", MEAN_DB, "behind",

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from markupsafe import Markup
-
-from paofed.report.comparison.digest import summary, worlds
-from paofed.report.comparison.judged import Judged, found_in_order, place
+from paofed.report.comparison.judged import Judged, found_in_order, place, summary, worlds
 from paofed.report.comparison.page import digest_table
-from paofed.report.shared.markup import code, drawn, interval, number, page, table
+from paofed.report.shared.markup import drawn, page
+from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, Column, Table
 from paofed.words import MEAN_DB, size
 
 
@@ -33,19 +31,19 @@ def build(
     )
 
 
-def _table(group: Sequence[Judged]) -> Markup:
+def _table(group: Sequence[Judged]) -> Table:
+    columns = (
+        Column("budget", "budget"),
+        Column("entrant", "entrant with its settings", NAME),
+        Column("sent", "sent", BYTES),
+        Column("error", MEAN_DB, NUMBER),
+        Column("behind", "behind PAO-Fed", ESTIMATE, "dB"),
+        Column("verdict", "against PAO-Fed"),
+        Column("front", "front"),
+    )
     rows = [
-        [
-            f"{one.purse.budget}, {size(one.purse.bytes)}",
-            code(one.word),
-            size(one.bytes),
-            number(one.error.mean),
-            "" if one.behind is None else interval(one.behind),
-            one.verdict,
-            "yes" if one.on_front else "",
-        ]
+        [f"{one.purse.budget}, {size(one.purse.bytes)}", one.word, one.bytes, one.error.mean,
+         one.behind, one.verdict, "yes" if one.on_front else ""]
         for one in group
-    ]
-    header = ["budget", "entrant with its settings", "sent", MEAN_DB,
-              "behind PAO-Fed (dB)", "against PAO-Fed", "front"]  # fmt: skip
-    return table(header, rows, [2, 3, 4])
+    ]  # fmt: skip
+    return Table(columns, rows)

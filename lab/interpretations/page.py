@@ -2,31 +2,35 @@
 
 from collections.abc import Iterator, Mapping
 
-from markupsafe import Markup
-
 from lab.interpretations.study import InterpretationStudy
-from paofed.report.shared.markup import code, drawn, interval, number, page, table
+from paofed.report.shared.markup import drawn, interval, page
 from paofed.simulate.results.estimates import Estimate
+from paofed.table import NAME, NUMBER, Column, Form, Table, estimated, numeric
 
 
 def build(study: InterpretationStudy, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
-    words = [[code(one.key), one.words] for one in study.results]
-    steps = [
-        [code(r), s, code(a), f"{step:.3g}", number(db)] for r, s, a, step, db in study.steps()
-    ]
+    words = Table(
+        (_INTERPRETATION, Column("words", "what is read otherwise")),
+        [[one.key, one.words] for one in study.results],
+    )
+    steps = (
+        _INTERPRETATION,
+        Column("setting", "setting"),
+        Column("algorithm", "algorithm", NAME),
+        Column("step_size", "step size", numeric(lambda step: f"{step:.3g}")),
+        Column("start", "start", NUMBER, "dB"),
+    )
     return page(
         "interpretations.html.j2",
         "lab.interpretations",
         title="Every interpretation of the paper: which verdicts change",
         figures=[*drawn(drawings).values()],
         changes=[f"{key}: {told}" for key, told in changes(study)],
-        interpretations=table(["interpretation", "what is read otherwise"], words, []),
+        interpretations=words,
         statements=_statements(study),
-        steps=table(
-            ["interpretation", "setting", "algorithm", "step size", "start (dB)"], steps, [3, 4]
-        ),
+        steps=Table(steps, list(study.steps())),
         command=command,
         versions=about["versions"],
     )
@@ -45,18 +49,21 @@ def changes(study: InterpretationStudy) -> Iterator[tuple[str, str]]:
             yield label, f"{usual} by default; {told or 'the same under every interpretation'}"
 
 
-def _statements(study: InterpretationStudy) -> dict[str, Markup]:
+def _statements(study: InterpretationStudy) -> dict[str, Table]:
     """Return the verdicts under each interpretation, by statement."""
     return {
-        statement: table(
-            ["interpretation", *labels],
-            [[code(one.key), *map(_cell, found)] for one, found in rows.items()],
-            [],
+        statement: Table(
+            (_INTERPRETATION, *(Column(label, label, _VERDICT) for label in labels)),
+            [[one.key, *found] for one, found in rows.items()],
         )
         for statement, labels, rows in study.groups()
     }
 
 
-def _cell(found: Estimate) -> Markup:
+def _verdict(found: Estimate) -> str:
     kind = found.verdict.replace(" ", "-")
-    return Markup("<span class='verdict {}'>{}</span>").format(kind, interval(found))
+    return f"<span class='verdict {kind}'>{interval(found)}</span>"
+
+
+_INTERPRETATION = Column("interpretation", "interpretation", NAME)
+_VERDICT = Form(estimated, _verdict, is_number=False)

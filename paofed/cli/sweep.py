@@ -151,8 +151,8 @@ def _require_nothing_else(args: Namespace) -> None:
 
 
 def _show(swept: "Swept", args: Namespace) -> None:
-    from paofed.cli.shared.swept import as_json, as_text
     from paofed.report.sweep.page import write
+    from paofed.report.sweep.words import as_json, as_text
 
     make_folder(args.out)
     write(swept, args.out, args.tariff)

@@ -6,25 +6,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.spec import from_text
-from paofed.cli.shared import outputs, second_moments
+from paofed.cli.shared import second_moments
 from paofed.cli.shared.progress import Progress
 from paofed.cli.shared.stderr import say
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError
 from paofed.files import write_table
-from paofed.report.paper.theory import CURVES, Beside
+from paofed.report.paper.theory import CURVES, Beside, of_step_sizes
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import versions
+from paofed.table import ERROR, NAME, Column, Table, known, numeric
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.foresight import Foresight, foresee
 from paofed.theory.outlook import Outlook
 from paofed.theory.second.stability import require_stable
-from paofed.words import counted, table
+from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 
@@ -166,7 +165,7 @@ def _as_json(
         "tariff": args.tariff.name,
         "moments_standard_error": max(fleet.moments.R_error, fleet.moments.r_error),
         "warnings": warnings,
-        "algorithms": [outputs.plain(line) for line in lines],
+        "algorithms": known(lines),
     }
 
 
@@ -175,17 +174,10 @@ def _as_text(
 ) -> str:
     steps, moments = found.steps, fleet.moments
     clients, features = moments.r.shape
-    rows = [
-        [f"{steps.bound:.3g}", f"bound of Theorem I, set by client {steps.client}"],
-        [f"{steps.typical:.3g}", "above this, single steps expand on average"],
-        [f"{NEVER_EXPANDS:g}", "up to this, no single step expands"],
-    ]
-    if steps.guaranteed is not None:
-        rows.append([f"{steps.guaranteed:.3g}", "below this, any sharing converges in the mean"])
     parts = [
         f"{scenario}, {where}: {clients} clients, {features} features",
-        table(["step size", ""], rows, left=(1,)),
-        table(*_columns(lines)),
+        of_step_sizes(steps).text(),
+        _of_lines(lines).text(),
     ]
     if moments.R_error:
         parts.insert(
@@ -199,19 +191,18 @@ def _as_text(
     return "\n\n".join(parts)
 
 
-def _columns(lines: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of the table: the mean, its growth, and the traffic of one client."""
-    keys = [key for key in CURVES if key in lines[0]]
-    curves = [key.removesuffix("_db").replace("_", " ") + " (dB)" for key in keys]
-    header = ["algorithm", "step size", "growth per tick", *curves]
-    return [*header, "contacts per tick", "bytes per tick"], [
-        [
-            line["algorithm"],
-            f"{line['step_size']:g}",
-            f"{line['growth_per_tick']:.6f}",
-            *(f"{line[key]:.2f}" if np.isfinite(line[key]) else "diverged" for key in keys),
-            f"{line['contacts_per_tick']:.4f}",
-            f"{line['bytes_per_tick']:.3g}",
-        ]
-        for line in lines
+def _of_lines(lines: list[dict[str, Any]]) -> Table:
+    """Return the mean of the models, its growth, and the traffic of one client."""
+    columns = [
+        Column("algorithm", "algorithm", NAME),
+        Column("step_size", "step size", numeric(lambda mu: f"{mu:g}")),
+        Column("growth_per_tick", "growth per tick", numeric(lambda factor: f"{factor:.6f}")),
+        *(
+            Column(key, key.removesuffix("_db").replace("_", " "), ERROR, "dB")
+            for key in CURVES
+            if key in lines[0]
+        ),
+        Column("contacts_per_tick", "contacts per tick", numeric(lambda rate: f"{rate:.4f}")),
+        Column("bytes_per_tick", "bytes per tick", numeric(lambda rate: f"{rate:.3g}")),
     ]
+    return Table(columns, [[line[column.keys[0]] for column in columns] for line in lines])

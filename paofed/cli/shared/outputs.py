@@ -1,11 +1,9 @@
 """What `run` and `result` have in common: a Result as a table, JSON, CSV or figure."""
 
 import json
-import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from paofed.cli.shared.stderr import say
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
@@ -129,12 +127,3 @@ def _draw(result: Result, args: Namespace) -> None:
             else draw.error_against_traffic(result, tariff=tariff)
         )
         draw.save(against, args.traffic_figure)
-
-
-def plain(value: Any) -> Any:
-    """Replace NaN, which JSON does not have, by None."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

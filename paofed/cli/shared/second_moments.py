@@ -1,5 +1,6 @@
 """Second moments on request: learning curves, stable and best step sizes, by algorithm."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,15 +10,14 @@ from paofed.algorithms.base import Algorithm
 from paofed.cli.shared.progress import Progress
 from paofed.errors import InputError
 from paofed.report.paper.theory import GAP, PARTS, PREDICTED, Beside
+from paofed.table import NUMBER, Column, Form, Table, number, numeric
 from paofed.theory.foresight import Check, Foresight
 from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
 from paofed.theory.second.horizon import BestStep
 from paofed.theory.second.stability import StableStep
-from paofed.words import table
 
-# What stands for a number that is refused or that there is not; a dash stands for all others.
-_REFUSED = {PREDICTED: "refused", "best_step": "refused", "steady_state_db": "none"}
+_GAPS = (GAP, "gap_db", "lost_db")  # how the names of gaps end
 
 
 class Foreseen(NamedTuple):
@@ -104,38 +104,49 @@ def _of_gap(what: str, gap: Gap | None) -> dict[str, float]:
 
 def as_table(records: dict[str, dict[str, Any]]) -> str:
     """Return a table for people; one line per algorithm."""
-    columns = {
-        PREDICTED: "learning curve (dB)",
-        GAP: "largest gap (dB)",
-        "test_noise": "noise of tests",
-        "residual": "residual of the map",
-        "of_mean": "distance of the mean",
-        "of_spread": "spread",
-        "stable_step": "largest stable step",
-        "best_step": "best step",
-        "best_step_db": "learning curve there (dB)",
-        "best_step_gap_db": "gap there (dB)",
-        "best_step_lost_db": "lost by it (dB)",
-        "steady_state_db": "steady state (dB)",
-        "steady_state_gap_db": "gap of that (dB)",
-    }
-    keys = [key for key in columns if any(key in record for record in records.values())]
-    rows = [[name, *(_cell(key, record) for key in keys)] for name, record in records.items()]
-    return "second moments, after the last tick\n\n" + table(
-        ["algorithm", *(columns[key] for key in keys)], rows
-    )
+    columns = [
+        Column(PREDICTED, "learning curve", _OR_REFUSED, "dB"),
+        Column(GAP, "largest gap", _GAP, "dB"),
+        Column("test_noise", "noise of tests", _PART),
+        Column("residual", "residual of the map", _PART),
+        Column("of_mean", "distance of the mean", _PART),
+        Column("of_spread", "spread", _PART),
+        Column("stable_step", "largest stable step", NUMBER),
+        Column("best_step", "best step", _OR_REFUSED),
+        Column("best_step_db", "learning curve there", NUMBER, "dB"),
+        Column("best_step_gap_db", "gap there", _GAP, "dB"),
+        Column("best_step_lost_db", "lost by it", _GAP, "dB"),
+        Column("steady_state_db", "steady state", _OR_NONE, "dB"),
+        Column("steady_state_gap_db", "gap of that", _GAP, "dB"),
+    ]
+    shown = [one for one in columns if any(one.keys[0] in record for record in records.values())]
+    rows = [
+        [name, *(_value(record, one.keys[0]) for one in shown)] for name, record in records.items()
+    ]
+    title = "second moments, after the last tick"
+    return Table([Column("algorithm", "algorithm"), *shown], rows, title).text()
 
 
-def _cell(key: str, record: dict[str, Any]) -> str:
-    """Write a number; gaps with their standard error."""
-    value = record.get(key, np.nan)
-    if key in PARTS and np.isfinite(value):
-        return f"{value:.4f}"
-    if f"{key.removesuffix('_db')}_standard_error" in record:
-        return f"{value:+.2f} ± {record[key.removesuffix('_db') + '_standard_error']:.2f}"
-    if np.isfinite(value):
-        return f"{value:.2f}"
-    return _REFUSED.get(key, "-")
+def _or(word: str) -> Form:
+    """Return a form of numbers in which a word stands for one that there is not."""
+    return numeric(lambda value: number(value) if math.isfinite(value) else word)
+
+
+def _gap(value: tuple[float, float]) -> str:
+    """Write a gap with its standard error."""
+    gap, error = value
+    return f"{gap:+.2f} ± {error:.2f}" if math.isfinite(error) else "-"
+
+
+_OR_REFUSED, _OR_NONE, _GAP = _or("refused"), _or("none"), numeric(_gap)
+_PART = numeric(lambda value: number(value, 4))
+
+
+def _value(record: dict[str, Any], key: str) -> Any:
+    """Return a number or, of a gap, the number and its standard error; NaN where there is none."""
+    error = f"{key.removesuffix('_db')}_standard_error"
+    value = record.get(key, math.nan)
+    return (value, record.get(error, math.nan)) if key.endswith(_GAPS) else value
 
 
 def warnings(found: dict[str, Foreseen], beside: Beside) -> list[str]:

@@ -5,14 +5,13 @@ from pathlib import Path
 from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
 from paofed.report.comparison.figure import figures
+from paofed.report.comparison.judged import published
 from paofed.report.comparison.page import in_short
-from paofed.report.comparison.published import published
 from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
 from paofed.report.paper.page import Beyond, build
 from paofed.report.paper.study import Study
 from paofed.report.shared.figures import save_all
-from paofed.words import table
 
 
 class StudyPage:
@@ -62,16 +61,5 @@ def _beyond(folder: Path) -> Beyond:
 
 def as_text(study: Study) -> str:
     """Return both settings of the paper as tables, and the verdicts on its claims."""
-    rows = [
-        [
-            claim.key,
-            f"{e.mean:.2f}",
-            f"[{e.low:.2f}, {e.high:.2f}]",
-            claim.shown_unit,
-            found.verdict,
-        ]
-        for claim, found in study.verdicts()
-        for e in [claim.shown(found)]
-    ]
-    claims = table(["claim", "found", "95 %", "", "verdict"], rows, left=(0, 3, 4))
-    return "\n\n".join([*(as_table(study.results[setting]) for setting in (I, II)), claims])
+    finals = [as_table(study.results[setting]) for setting in (I, II)]
+    return "\n\n".join([*finals, study.verdict_table().text()])

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from paofed.report.comparison.digest import digest, summary, worlds
-from paofed.report.comparison.judged import Judged
-from paofed.report.shared.markup import code, drawn, interval, number, page, table
+from paofed.report.comparison.judged import Judged, digest, summary, worlds
+from paofed.report.shared.markup import drawn, page
+from paofed.table import COUNT, ESTIMATE, NAME, Column, Table, number, numeric
 from paofed.words import MEAN_DB, size
 
 
@@ -21,20 +21,24 @@ def in_short(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) -
     )
 
 
-def digest_table(found: Sequence[Judged]) -> Markup:
+def _error_and_bytes(one: Judged) -> str:
+    return f"{number(one.error.mean)}, {size(one.bytes)}"
+
+
+def digest_table(found: Sequence[Judged]) -> Table:
     """Return a line for every budget: what PAO-Fed reaches, and what reaches the least error."""
+    reached = numeric(_error_and_bytes)
+    columns = (
+        Column("where", "setting, tariff, budget"),
+        Column("ours", f"PAO-Fed: {MEAN_DB}, sent", reached, missing="none fits"),
+        Column("best", "least error", NAME),
+        Column("its", f"its {MEAN_DB}, sent", reached),
+        Column("behind", "behind PAO-Fed", ESTIMATE, "dB"),
+        Column("ahead", f"clearly better ({worlds(found)})", COUNT),
+    )
     rows = [
-        [
-            f"{best.setting}, {best.purse.tariff}, {best.purse.budget}",
-            "none fits" if ours is None else f"{number(ours.error.mean)}, {size(ours.bytes)}",
-            code(best.word),
-            f"{number(best.error.mean)}, {size(best.bytes)}",
-            "" if best.behind is None or best is ours else interval(best.behind),
-            str(len(ahead)),
-        ]
+        [f"{best.setting}, {best.purse.tariff}, {best.purse.budget}", ours, best.word, best,
+         None if best is ours else best.behind, len(ahead)]
         for ours, best, ahead in digest(found)
-    ]
-    header = ["setting, tariff, budget", f"PAO-Fed: {MEAN_DB}, sent", "least error",
-              f"its {MEAN_DB}, sent", "behind PAO-Fed (dB)",
-              f"clearly better ({worlds(found)})"]  # fmt: skip
-    return table(header, rows, [1, 3, 4, 5])
+    ]  # fmt: skip
+    return Table(columns, rows)

@@ -1,7 +1,8 @@
 """The study's page: figures, verdicts and maps as one HTML file that loads nothing."""
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -9,11 +10,11 @@ from markupsafe import Markup
 
 from paofed.report.paper.claims import Claim
 from paofed.report.paper.study import Cell, Study
-from paofed.report.paper.theory import CURVES, PREDICTED, Beside
+from paofed.report.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
 from paofed.report.shared.finals import finals
-from paofed.report.shared.markup import code, drawn, interval, number, page, table
+from paofed.report.shared.markup import drawn, interval, number, page
 from paofed.simulate.results.estimates import Estimate, Verdict
-from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
+from paofed.table import NAME, NUMBER, Column, Table, numeric
 from paofed.words import counted
 
 # Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
@@ -99,8 +100,8 @@ def build(
         beyond=beyond,
         command=command,
         theory=_theory(study) if study.theory else "",
-        steps=_steps(study.steps) if study.steps is not None else "",
-        best=_best(study) if len({cell.step_size for cell in study.grid}) > 1 else "",
+        steps=of_step_sizes(study.steps) if study.steps is not None else "",
+        best=study.best_table() if len({cell.step_size for cell in study.grid}) > 1 else "",
         **(_judged(study) if study.results else {}),
     )
 
@@ -116,7 +117,7 @@ def _judged(study: Study) -> dict[str, Any]:
         "counts": {verdict: verdicts[verdict] for verdict in _SYMBOLS if verdicts[verdict]},
         "conditions": f"{_conditions(about, runs)}{_tried(study)}",
         "statements": [*_statements(study)],
-        "exchanges": _exchanges(study),
+        "exchanges": study.exchange_table(),
     }
 
 
@@ -192,59 +193,31 @@ def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> Map:
     return Map(claim, steps, rows)
 
 
-def _exchanges(study: Study) -> Markup:
+def _theory(study: Study) -> Table:
+    """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
     rows = [
-        [
-            setting,
-            code(paper),
-            code(other.partition("=")[2]),
-            interval(found),
-        ]
-        for setting, paper, other, found in study.exchanges()
-    ]
-    return table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
-
-
-def _steps(steps: StepSizes) -> Markup:
-    rows = [
-        [number(steps.bound), f"bound of Theorem I, set by client {steps.client}"],
-        [number(steps.typical), "above this, single steps expand on average"],
-        [number(NEVER_EXPANDS), "up to this, no single step expands"],
-    ]
-    return table(["step size", ""], rows, [0])
-
-
-def _theory(study: Study) -> Markup:
-    rows = [
-        [
-            label,
-            code(name),
-            *_ends(beside, name),
-        ]
+        [label, name, *(beside.curves(name)[key][-1] for key in CURVES), *_predicted(beside, name)]
         for label, beside in study.theory.items()
         for name in beside.names
     ]
-    header = [
-        "inputs", "algorithm", "mean model, predicted", "averaged model", "learning curve",
-        "learning curve, predicted", "gap",
-    ]  # fmt: skip
-    return table(header, rows, [2, 3, 4, 5, 6])
+    columns = (
+        Column("inputs", "inputs"),
+        Column("algorithm", "algorithm", NAME),
+        Column("mean", "mean model, predicted", NUMBER),
+        Column("averaged", "averaged model", NUMBER),
+        Column("learning", "learning curve", NUMBER),
+        Column("predicted", "learning curve, predicted", _OR_REFUSED),
+        Column("gap", "gap", NUMBER),
+    )
+    return Table(columns, rows)
 
 
-def _ends(beside: Beside, name: str) -> Iterable[str]:
-    """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
-    curves, gap = beside.curves(name), beside.gap(name)
-    yield from (number(curves[key][-1]) for key in CURVES)
+_OR_REFUSED = numeric(lambda db: number(db) if math.isfinite(db) else "refused")
+
+
+def _predicted(beside: Beside, name: str) -> Sequence[float | None]:
+    """Return the end of a predicted learning curve and its gap, if it was predicted."""
+    gap = beside.gap(name)
     if gap is None:
-        yield from ("", "")
-    else:
-        yield "refused" if gap.refused else number(curves[PREDICTED][-1])
-        yield number(gap.db)
-
-
-def _best(study: Study) -> Markup:
-    rows = [
-        [setting, code(name), f"{step:g}", f"{width:g}", number(db)]
-        for setting, name, step, width, db in study.best_steps()
-    ]
-    return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])
+        return None, None
+    return math.nan if gap.refused else beside.curves(name)[PREDICTED][-1], gap.db

@@ -12,6 +12,18 @@ from paofed.report.paper.claims import CLAIMS, II, Claim, I, better, finals_db
 from paofed.report.paper.theory import COLUMNS, Beside
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
+from paofed.table import (
+    ERROR,
+    ESTIMATE,
+    NAME,
+    NUMBER,
+    SIGNIFICANT,
+    WHOLE,
+    Column,
+    Form,
+    Table,
+    code,
+)
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 
 # Pairs of algorithms: with the paper's two round trips per contact, and with one request and reply.
@@ -22,6 +34,8 @@ EXCHANGES = tuple(
 )
 
 
+# An algorithm with another exchange: the exchange alone.
+_EXCHANGE = Form(str, lambda name: code(name.partition("=")[2]), is_number=False)
 _ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
 
 
@@ -96,6 +110,43 @@ class Study:
                     cell = min(finite, key=lambda c: finite[c])
                     yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
 
+    def exchange_table(self) -> Table:
+        """Return how much worse one exchange per contact is, algorithm by algorithm."""
+        columns = (
+            Column("setting", "setting"),
+            Column("paper", "algorithm", NAME),
+            Column("other", "exchange", _EXCHANGE),
+            Column(("mean", "low", "high", "runs"), "worse by", ESTIMATE, "dB"),
+        )
+        return Table(columns, list(self.exchanges()))
+
+    def best_table(self) -> Table:
+        """Return each algorithm at its own best step size and kernel width."""
+        columns = (
+            Column("setting", "setting"),
+            Column("algorithm", "algorithm", NAME),
+            Column("step_size", "step size", SIGNIFICANT),
+            Column("kernel_width", "kernel width", SIGNIFICANT),
+            Column("db", "error", ERROR, "dB"),
+        )
+        return Table(columns, list(self.best_steps()))
+
+    def verdict_table(self) -> Table:
+        """Return the verdict on every claim, for a terminal."""
+        columns = (
+            Column("claim", "claim"),
+            Column("mean", "found", NUMBER),
+            Column("ends", "95 %", WHOLE),
+            Column("unit", ""),
+            Column("verdict", "verdict"),
+        )
+        rows = [
+            [claim.key, e.mean, f"[{e.low:.2f}, {e.high:.2f}]", claim.shown_unit, found.verdict]
+            for claim, found in self.verdicts()
+            for e in [claim.shown(found)]
+        ]
+        return Table(columns, rows)
+
     def _names_on_grid(self, setting: str) -> list[str]:
         return next((results[setting].algorithms for results in self.grid.values()), [])
 
@@ -130,16 +181,8 @@ class Study:
                 for cell, found in self.map_of(claim).items()
             ],
         )
-        write_table(
-            folder / "exchanges.csv",
-            ["setting", "paper", "other", "mean", "low", "high", "runs"],
-            [[*names, *found] for *names, found in self.exchanges()],
-        )
-        write_table(
-            folder / "best-steps.csv",
-            ["setting", "algorithm", "step_size", "kernel_width", "db"],
-            [list(row) for row in self.best_steps()],
-        )
+        self.exchange_table().csv(folder / "exchanges.csv")
+        self.best_table().csv(folder / "best-steps.csv")
         write_table(
             folder / "theory.csv",
             ["inputs", "algorithm", "tick", *COLUMNS],

@@ -2,14 +2,22 @@
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
-from paofed.planning.record import FleetPlan
+from paofed.planning.record import FleetPlan, Offer
 from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
-from paofed.report.shared.markup import Illustration, code, interval, number, page, table
+from paofed.report.shared.markup import Illustration, page
+from paofed.table import (
+    COUNT,
+    ESTIMATE,
+    NAME,
+    NUMBER,
+    Column,
+    Form,
+    Table,
+    code,
+    numeric,
+)
 
-_CHOSEN = Markup(" <strong>chosen</strong>")
 _SHOWN = 60  # how many candidates the table shows
 
 
@@ -30,53 +38,51 @@ def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
     )
 
 
-def _front(plan: FleetPlan) -> Markup:
+def _front(plan: FleetPlan) -> Table:
+    def settings(one: Offer) -> str:
+        chosen = " <strong>chosen</strong>" if one is plan.chosen else ""
+        return f"{code(one.candidate.word)}{chosen}"
+
+    spent = _of_bytes(plan)
+    columns = (
+        Column("candidate", "settings", Form(str, settings, is_number=False)),
+        Column("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
+        Column("most", f"budget {_per(plan)}", spent),
+        Column("spends", f"spends {_per(plan)}", spent),
+        Column("error", score_name(plan.units), ESTIMATE),
+        Column("gain", "gain over the line above", ESTIMATE, "dB"),
+        Column("doubt", "doubt", NUMBER, "dB"),
+        Column("alike", "may be as good", COUNT),
+    )
     rows = [
-        [
-            code(one.candidate.word) + (_CHOSEN if one is plan.chosen else ""),
-            f"{one.contacts * plan.ticks:.3g}/{plan.period}",
-            _bytes(plan, one.most),
-            _bytes(plan, one.spends),
-            interval(one.error),
-            "" if one.gain is None else interval(one.gain),
-            number(one.doubt),
-            str(len(one.alike)),
-        ]
+        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
+         len(one.alike)]
         for one in plan.offers
-    ]
-    per = _per(plan)
-    header = ["settings", "contacts", "budget " + per, "spends " + per, score_name(plan.units),
-              "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
-    return table(header, rows, range(1, 8))
+    ]  # fmt: skip
+    return Table(columns, rows)
 
 
-def _bytes(plan: FleetPlan, per_tick: float) -> str:
-    """Write bytes without the time in which they are spent: that is in the head of the column."""
-    return plan.in_time(per_tick).partition("/")[0]
+def _of_bytes(plan: FleetPlan) -> Form:
+    """Return the form of bytes without the time in which they are spent: the heading has that."""
+    return numeric(lambda per_tick: plan.in_time(per_tick).partition("/")[0])
 
 
-def _per(plan: FleetPlan) -> Markup:
-    return Markup("/<wbr>").join(["", *plan.in_time(0.0).split("/")[1:]])
+def _per(plan: FleetPlan) -> str:
+    return f"/{plan.in_time(0.0).partition('/')[2]}"
 
 
-def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Markup:
+def _tried(plan: FleetPlan, some: Sequence[Tried]) -> Table:
+    columns = (
+        Column("candidate", "candidate", NAME),
+        Column("payload", f"spends {_per(plan)}", _of_bytes(plan)),
+        Column("score", score_name(plan.units), ESTIMATE),
+        Column("behind", "behind the winner", ESTIMATE, "dB"),
+        Column("worlds", "worlds", COUNT),
+        Column("dropped", "dropped"),
+    )
     rows = [
-        [
-            code(one.candidate),
-            _bytes(plan, one.payload),
-            interval(one.score),
-            interval(one.behind),
-            str(one.worlds),
-            "" if one.dropped is None else f"after round {one.dropped}",
-        ]
+        [one.candidate, one.payload, one.score, one.behind, one.worlds,
+         None if one.dropped is None else f"after round {one.dropped}"]
         for one in some
-    ]
-    header = [
-        "candidate",
-        "spends " + _per(plan),
-        score_name(plan.units),
-        "behind the winner (dB)",
-        "worlds",
-        "dropped",
-    ]
-    return table(header, rows, [1, 2, 3, 4])
+    ]  # fmt: skip
+    return Table(columns, rows)

@@ -12,18 +12,17 @@ from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import fleet_command, in_unit, sentences, whether
 from paofed.report.run.again import again, is_open
-from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
     by_device,
     newcomers_over_horizons,
+    over_lives,
     over_time,
 )
-from paofed.report.run.gains import gain, horizons, newcomers
+from paofed.report.run.gains import faults_of, gain, horizons, newcomers
 from paofed.report.run.lives import HOW, extremes, stages
-from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
-from paofed.report.run.page_tables import (
+from paofed.report.run.tables import (
     by_group,
     errors_and_traffic,
     faults_and_costs,
@@ -41,6 +40,7 @@ from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.table import Table
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
@@ -153,7 +153,6 @@ def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
         "conditions": default_title(result),
         "target": None,
         "errors": finals(result, tariff),
-        "in_unit": "",
     }
 
 
@@ -164,9 +163,10 @@ def _over_table(
     advice, lives = advise(result, tariff), result.lives
     lead = [] if advice is None else [whether(advice)]
     lead += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
-    in_unit_of_target = of_groups = ""
+    tables: dict[str, Table] = {}
     if advice is not None and lives is not None:
-        in_unit_of_target, of_groups = in_target_unit(lives), by_group(lives, advice.method)
+        tables["in_unit"] = in_target_unit(result, lives)
+        tables["by_group"] = by_group(lives, advice.method)
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
@@ -178,9 +178,8 @@ def _over_table(
         "conditions": _conditions(result),
         "target": column(stream["target"]),
         "errors": errors_and_traffic(result, judged, tariff),
-        "in_unit": in_unit_of_target,
         "group": stream.get("group"),
-        "by_group": of_groups,
+        **tables,
     }
 
 

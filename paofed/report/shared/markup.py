@@ -3,14 +3,16 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, Self
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from paofed import table as written
 from paofed.simulate.results.estimates import Estimate
+from paofed.table import estimated, typeset
 
 _INCHES_PER_REM = 0.16  # a rem is 16 pixels
 _HERE = "paofed.report"
@@ -84,59 +86,18 @@ def drawn(drawings: Mapping[str, tuple[str, str]]) -> dict[str, Illustration]:
     return {name: Illustration.of(*drawing) for name, drawing in drawings.items()}
 
 
-def code(text: str) -> Markup:
-    """Return an algorithm's name in a table; a long one may be broken between its options."""
-    breakable = re.sub(r"[,:]", r"\g<0><wbr>", str(escape(text)))
-    return Markup(f"<code>{breakable}</code>")  # noqa: S704 (escaped above)
-
-
 def number(value: float, digits: int = 2) -> str:
     """Write a number as pages show it."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # and no minus zero
+    return typeset(written.number(value, digits))
 
 
 def significant(value: float) -> str:
     """Write a number of any size with four significant digits."""
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
+    return typeset(written.significant(value))
 
 
 def interval(found: Estimate, digits: int = 2) -> str:
     """Write a mean with its interval, where it has one."""
-    mean, low, high = (number(end, digits) for end in found[:3])
-    return f"{mean} [{low}, {high}]" if math.isfinite(found.low) else mean
-
-
-def table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    numeric: Collection[int],
-    best: Collection[tuple[int, int]] = (),
-) -> Markup:
-    """Return a table; the columns in `numeric` are set to the right.
-
-    `best` are the cells, by row and column, that are the best of their column. A row with fewer
-    cells than the header ends in words, which go across the columns that are left.
-    """
-
-    def cell(row: Sequence[str], j: int, i: int) -> Markup:
-        left, shown = len(header) - i, escape(row[i])
-        shown = Markup("<strong>{}</strong>").format(shown) if (j, i) in best else shown
-        if left > 1 and i == len(row) - 1:
-            return Markup("<td colspan={}>{}</td>").format(left, shown)
-        return Markup("<td{}>{}</td>").format(_side(i), shown)
-
-    def _side(i: int) -> str:
-        return " class=n" if i in numeric else ""
-
-    head = Markup("").join(
-        Markup("<th scope='col'{}>{}</th>").format(_side(i), name) for i, name in enumerate(header)
-    )
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(Markup("").join(cell(row, j, i) for i in range(len(row))))
-        for j, row in enumerate(rows)
-    )
-    return Markup(
-        "<div class='scroll'><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(head, body)
+    if not math.isfinite(found.mean):
+        return number(found.mean)
+    return typeset(estimated(found, "brackets", digits=digits))

@@ -14,8 +14,8 @@ from paofed.report.shared.captions import best_places, rank
 from paofed.report.shared.looks import styles
 from paofed.report.shared.markup import number, page, significant
 from paofed.report.shared.own_unit import in_own_unit, own_unit_words, why_otherwise
+from paofed.simulate.results.estimates import Final
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import Final
 from paofed.simulate.results.words import finals_of, headline
 from paofed.words import size
 

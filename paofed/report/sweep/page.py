@@ -5,22 +5,20 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import Tariff, tariff_of
-from paofed.files import write_table, write_text
+from paofed.files import write_text
 from paofed.report.shared.figures import save, save_all
-from paofed.report.shared.markup import code, drawn, interval, page, table
-from paofed.report.sweep.curves import against
-from paofed.report.sweep.front import against_bytes
-from paofed.report.sweep.maps import over_two
-from paofed.report.sweep.panels import MOST_PANELS, said, settings
+from paofed.report.shared.markup import drawn, page
+from paofed.report.sweep.figures import against, against_bytes, over_two
+from paofed.report.sweep.panels import MOST_PANELS
 from paofed.report.sweep.words import (
     FLATTERED,
     BestLine,
-    at_most,
+    best_in_files,
     best_lines,
+    best_table,
     lead_words,
     sentences,
     unfinished,
@@ -28,7 +26,7 @@ from paofed.report.sweep.words import (
 from paofed.sweeping.asked import to_toml as sweep_toml
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
-from paofed.words import MEAN_DB, counted, size
+from paofed.words import counted
 from paofed.world.scenario import to_toml as scenario_toml
 
 _DRAWN = tuple(
@@ -47,7 +45,7 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
         save(figure, folder / f"{name}.pdf")
     lines = best_lines(swept, tariff)
     swept.to_csv(folder / "points.csv", tariff)
-    _write_best(swept, lines, folder / "best.csv", tariff)
+    best_in_files(swept, lines, tariff).csv(folder / "best.csv")
     if not _is_open(swept):
         write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
         write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
@@ -96,7 +94,7 @@ def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[Bes
         figures=[*drawn(drawings).values()],
         conditions=_conditions(swept),
         sentences=sentences(swept, lines),
-        best=_best(swept, lines) if lines else "",
+        best=best_table(swept, lines) if lines else "",
         flattered=FLATTERED,
         all_drawn=not swept.is_grid or len(swept.cases()) <= MOST_PANELS,
         **({"command": ""} if _is_open(swept) else _again(about)),
@@ -121,42 +119,6 @@ def _tried(swept: Swept) -> str:
         else:
             told.append(f"{key}: {axis['from']} to {axis['to']} ({axis['scale']})")
     return "; ".join(told)
-
-
-def _best(swept: Swept, lines: list[BestLine]) -> Markup:
-    rows, judged = [], swept.fresh_points is not None
-    for line in lines:
-        best = line.best
-        rows.append([
-            code(line.method),
-            *([said(line.case)] if swept.conditions else []),
-            settings(best.point, line.case),
-            "diverged" if best.found.diverged else interval(best.found.score),
-            *([interval(best.fresh) if best.fresh else ""] if judged else []),
-            size(line.bytes),
-            f"{len(best.near)} of {best.among - 1}",
-            at_most(best),
-        ])  # fmt: skip
-    header = ["method", *(["where"] if swept.conditions else []), "best", MEAN_DB]
-    header += [f"{MEAN_DB} on fresh worlds"] if judged else []
-    header += ["sent", "cannot be told from it", "nothing is better by more than (dB)"]
-    return table(header, rows, range(header.index(MEAN_DB), len(header)))
-
-
-def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff) -> None:
-    rows = []
-    for method, _, best, sent in lines:
-        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
-        score, error = best.found[1:]
-        fresh = ("", "", "", "") if best.fresh is None else best.fresh
-        rows.append([
-            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
-            score.high, best.among, best.diverged, len(best.near), best.at_most,
-            *fresh, sent, tariff.name,
-        ])  # fmt: skip
-    header = ["method", *swept.keys, "algorithm", "worlds", "db", "db_se", "low", "high", "among"]
-    header += ["diverged", "near", "at_most", "fresh_db", "fresh_low", "fresh_high", "fresh_worlds"]
-    write_table(path, [*header, "bytes", "tariff"], rows)
 
 
 def _again(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from lab.compare.comparison import Plan, run_comparison
 from lab.compare.extent import FULL, Extent
 from lab.compare.page import build
 from paofed.report.comparison.judged import Judged, load, save
-from paofed.report.shared.markup import code
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
+from paofed.table import code
 from tests.lab.compare.plans import SMALL, small_plan
 
 

@@ -6,9 +6,8 @@ import re
 import numpy as np
 
 from lab.compare.page import build
-from paofed.report.comparison.digest import digest, summary
 from paofed.report.comparison.figure import error_against_bytes, figures
-from paofed.report.comparison.judged import found_in_order
+from paofed.report.comparison.judged import digest, found_in_order, summary
 from paofed.report.comparison.page import in_short
 from paofed.report.shared.figures import svg
 from tests.lab.compare.test_judged import judged_alone, record
