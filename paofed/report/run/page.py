@@ -40,7 +40,6 @@ from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
-from paofed.table import Table
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
@@ -153,6 +152,7 @@ def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
         "conditions": default_title(result),
         "target": None,
         "errors": finals(result, tariff),
+        "in_unit": "",
     }
 
 
@@ -163,10 +163,9 @@ def _over_table(
     advice, lives = advise(result, tariff), result.lives
     lead = [] if advice is None else [whether(advice)]
     lead += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
-    tables: dict[str, Table] = {}
+    in_unit_of_target = of_groups = None
     if advice is not None and lives is not None:
-        tables["in_unit"] = in_target_unit(result, lives)
-        tables["by_group"] = by_group(lives, advice.method)
+        in_unit_of_target, of_groups = in_target_unit(result, lives), by_group(lives, advice.method)
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
@@ -178,8 +177,9 @@ def _over_table(
         "conditions": _conditions(result),
         "target": column(stream["target"]),
         "errors": errors_and_traffic(result, judged, tariff),
+        "in_unit": in_unit_of_target,
         "group": stream.get("group"),
-        **tables,
+        "by_group": of_groups,
     }
 
 
