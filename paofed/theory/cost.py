@@ -1,7 +1,7 @@
 """What a contact costs, expected before any run."""
 
 from paofed.algorithms.base import Algorithm
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic
 from paofed.errors import AlgorithmError
 from paofed.theory.fleet import Contacts
 

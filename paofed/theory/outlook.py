@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import decibels
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic, decibels
 from paofed.theory.bounds import StepSizes, step_sizes
 from paofed.theory.cost import expected
 from paofed.theory.fleet import FleetInTheory

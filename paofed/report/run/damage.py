@@ -9,8 +9,7 @@ from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import MODELS, Whose
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.statistics import Final, final
-from paofed.world.fault_words import worded
-from paofed.world.faults import FAULTS
+from paofed.world.faults import FAULTS, worded
 
 
 class Damage(NamedTuple):

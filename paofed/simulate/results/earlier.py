@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.metrics import BYTES_PER_COORDINATE
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import BYTES_PER_COORDINATE, Traffic
 from paofed.forms import Form
 
 Counts = NDArray[Any]

@@ -1,6 +1,6 @@
 """The rules of a method by the names that its kernel gives them, and the numbers given to rules.
 
-Numbers that a `partial` gives to a rule (paofed.core.given) are not compiled into the kernel, which
+Numbers that a `partial` gives to a rule (paofed.core.parts) are not compiled into the kernel, which
 takes them as arguments.
 """
 
@@ -11,8 +11,7 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core import bounded
 from paofed.core.bounded import Bounded
-from paofed.core.given import apart
-from paofed.core.parts import Channel, ServerRule, overwrite, weights
+from paofed.core.parts import Channel, ServerRule, overwrite, rule_and_numbers, weights
 from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.simulate.engines.guarded import guarded
@@ -31,7 +30,7 @@ def gathered(method: Algorithm) -> Gathered:
     """Separate the rules of a method from the numbers given to them."""
     rules, given = dict[str, Any](), dict[str, tuple[Any, ...]]()
     for name, rule in _rules(method).items():
-        rules[name], numbers = apart(rule)
+        rules[name], numbers = rule_and_numbers(rule)
         if not isinstance(rule, type):
             given[name] = numbers
     return Gathered(rules, given)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.bounded import Bounded
+from paofed.core.metrics import Traffic
 from paofed.core.parts import Channel, Keys
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.starting import device_from, server_from
-from paofed.core.traffic import Traffic
 from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
