@@ -8,7 +8,7 @@ import numpy as np
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.errors import InputError
 from paofed.theory.moments import Moments, after_drifts, closed_form, estimated
-from paofed.theory.samples import SampleSource, points_in, points_of
+from paofed.theory.sample_points import SampleSource, points_in, points_of
 from paofed.world.realize import make_world
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario

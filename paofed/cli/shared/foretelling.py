@@ -21,8 +21,7 @@ from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.result import versions
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.foresight import Foresight, foresee
-from paofed.theory.outlook import Outlook
+from paofed.theory.foresight import Foresight, Outlook, foresee
 from paofed.theory.second.stability import require_stable
 from paofed.words import counted, table
 from paofed.world.scenario import Scenario

@@ -19,8 +19,8 @@ from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.words import counted, size, table
 from paofed.world.table.columns import column
 

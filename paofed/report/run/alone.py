@@ -17,8 +17,8 @@ from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 
 
 class OverAlone(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from paofed.simulate.results.progressive import Whose
-from paofed.simulate.table.apart import kind_of
+from paofed.simulate.table.learners_alone import kind_of
 
 
 class BaselineLook(NamedTuple):

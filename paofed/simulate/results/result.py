@@ -21,10 +21,9 @@ from paofed.files import make_folder, write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.citing import cited
 from paofed.simulate.results.estimates import Estimate, estimate
-from paofed.simulate.results.joining import joined
 from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.merging import HeldResult, merged
+from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.statistics import Final, final, over_runs, over_runs_db
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
