@@ -1,6 +1,17 @@
 """Keeps its own account of a federation, and says when a promise is broken.
 
-The auditor shares nothing with the server but the rule of aggregation.
+The auditor shares nothing with the server but the rule of aggregation. It ends the run when
+
+* an update that a device believes safe is not on disk, or could be lost without being noticed,
+* an update counts twice, or beyond the age limit, or under another epoch than it was sent in,
+* the model, after any restart, is not what the journal says, bit for bit, with scale and scores,
+* with `clip`, a coordinate moves by more than `clip` scales of before the tick,
+* input that must be refused changes anything, or a device learns from an implausible sample,
+* an interrupted intervention leaves anything but the old or the new fleet, a server goes on from
+  another model than was asked for, or epoch or tick go back,
+* a device that must begin from the server's model sends before it has, or one that restarts lacks
+  anything of what it had saved,
+* a device is not heard again after the faults end, or anything kept grows with time.
 """
 
 import math

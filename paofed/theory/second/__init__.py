@@ -2,5 +2,6 @@
 
 `paofed.theory.exact` enumerates what can happen and is exact for a few clients. In this package the
 means are those of `paofed.theory.mean`, client by client, and only the covariances around those
-means are approximated. docs/theory.md derives the recursion and measures each approximation.
+means are approximated. docs/theory.md says how far off the result is, tests/theory/second what each
+approximation costs.
 """
