@@ -23,9 +23,9 @@ from paofed.memory import require_memory
 from paofed.world.faults import Chance, FaultyReadings, Measured
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.start import fitted
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.door import read
-from paofed.world.table.readings import fitted
 from paofed.world.table.spec import Table
 from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
 from paofed.world.value import threshold

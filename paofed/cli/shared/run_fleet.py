@@ -17,7 +17,7 @@ from paofed.live.protocol.served import SERVED, own_options, usual_shared
 from paofed.report.run.advice import advise
 from paofed.report.run.table_run import TableRun
 from paofed.world.realize import map_key
-from paofed.world.table.readings import Start
+from paofed.world.start import Start
 
 _OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
 # Halves of the usual range from its middle; a value beyond that is from a broken sensor.

@@ -27,8 +27,8 @@ from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
 from paofed.world.realize import map_key, table_map, world_key
 from paofed.world.scenario import Scenario
+from paofed.world.start import Start, fitted
 from paofed.world.table.door import read, seen_in
-from paofed.world.table.readings import Start, fitted
 from paofed.world.table.spec import Records, Table
 
 _KEPT = ("columns", "ranges")  # keys that files of earlier versions lack

@@ -23,8 +23,8 @@ from paofed.simulate.stopping import Report, stoppable
 from paofed.simulate.table.baselines import BEGIN_FITTED, MAPPED, baselines
 from paofed.world.realize import table_map, world_key
 from paofed.world.scenario import Scenario
+from paofed.world.start import fitted
 from paofed.world.table.door import read
-from paofed.world.table.readings import fitted
 from paofed.world.table.spec import Table
 
 if TYPE_CHECKING:

@@ -1,22 +1,16 @@
-"""What was read of a table: a fleet's readings as a list, and what its first part teaches.
+"""What was read of a table: a fleet's readings as a list, gaps left as gaps.
 
 Most tables are full of gaps, so no array here has a place for every device at every tick.
 """
 
-import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.columns.transform import Transform
-from paofed.core.features import FourierMap, Ranges, median_distance
-from paofed.core.intervals import first_half_width
-from paofed.core.ridge import Ridge
+from paofed.core.features import Ranges, median_distance
 from paofed.words import counted, listed
 from paofed.world.table.columns import Unit
 from paofed.world.table.timeline import Timeline
@@ -111,34 +105,3 @@ def _percent(share: float) -> str:
     ('97%', '0.036%')
     """
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
-
-
-class Start(NamedTuple):
-    """The model that a fleet over a table begins with: what its calibration period teaches."""
-
-    model: FloatArray  # (D,)
-    # Half the width of a device's first interval: covers errors out of sample on that period.
-    half_width: float
-
-
-_FITTED: WeakKeyDictionary[Readings, dict[bytes, Start]] = WeakKeyDictionary()
-# All runs in a world begin alike: one run fits the model, the others wait for it.
-_LOCK = threading.Lock()
-
-
-def fitted(readings: Readings, fourier_map: FourierMap) -> Start:
-    """Return the ridge fit of the calibration period; computed once for each map.
-
-    The model is rounded to float32, as live devices get it.
-    """
-    parts = fourier_map.frequencies, fourier_map.phases, *fourier_map.ranges
-    key = b"".join(part.tobytes() for part in parts)
-    with _LOCK:
-        known = _FITTED.setdefault(readings, {})
-        if key not in known:
-            with one_thread_algebra():
-                made = Ridge.over(fourier_map, readings.x_past, readings.y_past)
-            model = made.model.astype(np.float32).astype(np.float64)
-            model.flags.writeable = False
-            known[key] = Start(model, first_half_width(made.foretold))
-        return known[key]

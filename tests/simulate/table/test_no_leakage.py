@@ -27,11 +27,12 @@ from paofed.simulate.results.places import Sums
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.table.baselines import USUAL
 from paofed.world.scenario import Scenario
+from paofed.world.start import Start
 from paofed.world.table import inputs, reader
 from paofed.world.table.columns import fit
 from paofed.world.table.door import read
 from paofed.world.table.inputs import Expanded, Rows, expanded
-from paofed.world.table.readings import Readings, Start
+from paofed.world.table.readings import Readings
 from tests.effort import effort, some
 from tests.world.table.tables import fleet, hourly, table, write
 
