@@ -40,7 +40,7 @@ class FourierLMS(base.MiniBatchRegressor):  # type: ignore[misc]  # types that a
     step_size
         How far one sample moves the model (mu).
     learner
-        "lms", "two-speed" or "rls", as in docs/learners.md.
+        "lms", "two-speed" or "rls", as in docs/methods.md.
     forgetting
         The share of what it knows that a learner other than "lms" keeps from one sample to the
         next. None is the learner's usual value.

@@ -91,7 +91,7 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
     linear
         Whether the inputs themselves and a constant are among the features, too.
     learner
-        "lms", "two-speed" or "rls", as in docs/learners.md.
+        "lms", "two-speed" or "rls", as in docs/methods.md.
     forgetting
         The share of what it knows that a learner other than "lms" keeps from one sample to the
         next. None is the learner's usual value.

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-PRESETS = ("setting-1", "setting-2", "ideal", "air-quality")
+PRESETS = ("setting-1", "setting-2", "ideal", "small", "air-quality")
 StartKind = Literal["zeros", "calibration"]
 NewcomersKind = Literal["windows", "whole"]
 Duplicates = Literal["refuse", "first", "last"]

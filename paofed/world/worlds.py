@@ -23,9 +23,9 @@ MakesTrace: TypeAlias = Callable[[int, int], Trace]  # takes a world and a run i
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """Anybody's nature: a function that always makes the same trace for a world and a run.
+    """Anybody's nature: a `name`, and a function that always makes one `trace` of a world and run.
 
-    Step size and age limit are for algorithms without their own. `about` holds numbers and words
+    `step_size` and `max_age` are for algorithms without their own. `about` holds numbers and words
     that results keep, so that one can tell later what was run.
     """
 

@@ -16,7 +16,7 @@ from paofed.world.scenario import Scenario, to_toml
 from paofed.world.table.door import read
 from tests.natures import small_scenario
 
-# What the three presets share, with the values that the paper does not state (sigma and mu).
+# What the three presets of the paper share, with the values that it does not state (sigma and mu).
 COMMON = {
     "ticks": 2000,
     "clients": 256,
@@ -122,7 +122,7 @@ def test_presets_hold_the_paper_s_numbers(name: str) -> None:
 
 
 def test_every_preset_on_disk_is_known_by_name() -> None:
-    assert set(PRESETS) == {*PAPER, "air-quality"}
+    assert set(PRESETS) == {*PAPER, "small", "air-quality"}
     folder = Path(__file__).parents[2] / "paofed" / "world" / "presets"
     assert {path.stem for path in folder.glob("*.toml")} == set(PRESETS)
 
