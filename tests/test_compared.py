@@ -10,10 +10,9 @@ import pytest
 
 from lab.commands import LAB
 from lab.compare.comparison import Plan
-from lab.compare.extent import FULL
 from lab.compare.lineup import LINEUP
 from lab.compare.search import BUDGETS
-from lab.compare.settings import USUAL
+from lab.compare.settings import FULL, USUAL
 from paofed.algorithms.spec import from_text
 from paofed.racing.rejection import student_of_race
 from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary

@@ -9,10 +9,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.compare.extent import FULL, QUICK
 from lab.compare.lineup import LINEUP, SEARCH, entrants_of
+from lab.compare.settings import FULL, QUICK, setting_of
 from lab.compare.settings import USUAL as SETTINGS
-from lab.compare.settings import setting_of
 from paofed.algorithms.spec import from_text
 from paofed.cli.shared.crew import add_crew_options, crew_of, stage
 from paofed.cli.shared.progress import say

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.bounded_steps import check_bound, middle
 from paofed.core.parts import Message, Stamp, State, weights
 from paofed.core.rules import Divisor, Newest, aggregate, in_order
-from paofed.core.sizes import check_bound, middle
 from paofed.core.staleness import Staleness
 from paofed.errors import AlgorithmError
 

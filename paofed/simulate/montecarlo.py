@@ -31,11 +31,11 @@ from paofed.simulate.results.result import Clean, Result, usual_every, versions
 from paofed.simulate.spread.crew import Crew, checked
 from paofed.simulate.spread.spreading import computed
 from paofed.simulate.stopping import Interrupted, Report
-from paofed.simulate.table.apart import learners_apart, without_contacts
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.baselines import chosen as chosen_baselines
-from paofed.simulate.table.beside import about, with_apart, with_baselines, with_errors
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
+from paofed.simulate.table.comparisons import about, with_apart, with_baselines, with_errors
+from paofed.simulate.table.learners_alone import learners_apart, without_contacts
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table

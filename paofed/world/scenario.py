@@ -20,13 +20,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from paofed.core.features import require_features
 from paofed.errors import FileError, InputError, ScenarioError, shown, unknown
 from paofed.toml import toml_of
-from paofed.world.availability import Availability, Bursts
-from paofed.world.battery import Battery
-from paofed.world.delays import LONGEST, Delay
+from paofed.world.availability import Availability, Battery, Bursts, Outages
+from paofed.world.delays import LONGEST, Delay, Loss
 from paofed.world.faults import KINDS, AnyFault, Fault, FaultyReadings, column_of
-from paofed.world.loss import Loss
 from paofed.world.names import PRESETS, NewcomersKind, StartKind, source_of
-from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import INPUTS, Stream, Synthetic
 from paofed.world.table.columns import Unit, duration_text, seconds

@@ -164,7 +164,7 @@ def check(args: Namespace) -> None:
 
 def world_of(args: Namespace) -> "Scenario":
     """Make the scenario that was asked for."""
-    from paofed.world.fault_words import worded
+    from paofed.world.faults import worded
     from paofed.world.scenario import LAWS, Scenario
 
     check(args)
@@ -182,7 +182,7 @@ def world_of(args: Namespace) -> "Scenario":
 
 
 def _fault(text: str) -> dict[str, Any]:
-    from paofed.world.fault_words import parted
+    from paofed.world.faults import parted
 
     try:
         return parted(text)

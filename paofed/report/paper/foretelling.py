@@ -12,8 +12,7 @@ from paofed.simulate.results.result import versions
 from paofed.table import ERROR, NAME, ShownColumn, ShownTable, known, numeric
 from paofed.theory.bounds import NEVER_EXPANDS
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.foresight import Check, Foresight
-from paofed.theory.outlook import Outlook
+from paofed.theory.foresight import Check, Foresight, Outlook
 
 if TYPE_CHECKING:
     from paofed.simulate.average import Average

@@ -10,8 +10,8 @@ from paofed.report.run.advice import Advice, Gain
 from paofed.report.run.lives import Stage
 from paofed.report.shared.own_unit import own_unit_words, why_otherwise
 from paofed.simulate.results.estimates import TIE, Estimate
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.table import estimated
 from paofed.words import counted, size
 

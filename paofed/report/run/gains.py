@@ -11,8 +11,7 @@ from paofed.core.metrics import decibels
 from paofed.simulate.results.estimates import Estimate, Final, estimate, final, pooled_gain
 from paofed.simulate.results.progressive import MODELS, WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.world.fault_words import worded
-from paofed.world.faults import FAULTS
+from paofed.world.faults import FAULTS, worded
 from paofed.world.table.columns import duration_text
 
 _DAY, _PERIODS = 86_400.0, 50

@@ -19,8 +19,8 @@ from paofed.simulate.results.estimates import TIE, Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.places import summed
 from paofed.simulate.results.progressive import Whose
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 
 HOW = (
     "A device that takes part against the best way of being alone at that stage, on the same "

@@ -38,8 +38,8 @@ from paofed.report.shared.markup import drawn, interval, number, page
 from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column

@@ -12,8 +12,8 @@ from paofed.report.shared.looks import baseline_look
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import BASELINES
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.table import (
     BYTES,
     COUNT,

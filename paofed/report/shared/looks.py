@@ -6,7 +6,7 @@ from typing import NamedTuple
 from paofed.algorithms.outside import split
 from paofed.algorithms.pao_fed import VERSIONS
 from paofed.simulate.results.progressive import Whose
-from paofed.simulate.table.apart import kind_of
+from paofed.simulate.table.learners_alone import kind_of
 
 
 class Style(NamedTuple):

@@ -14,9 +14,8 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import decibels
+from paofed.core.metrics import Traffic, decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
-from paofed.core.traffic import Traffic
 from paofed.errors import InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
 from paofed.simulate.results import stored
@@ -29,10 +28,9 @@ from paofed.simulate.results.estimates import (
     over_runs,
     over_runs_db,
 )
-from paofed.simulate.results.joining import joined
 from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.merging import HeldResult, merged
+from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
 from paofed.simulate.results.words import in_short

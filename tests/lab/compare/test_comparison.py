@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lab.compare.comparison import Plan, run_comparison
-from lab.compare.extent import FULL, Extent
 from lab.compare.page import build
+from lab.compare.settings import FULL, Extent
 from paofed.report.comparison.judged import Judged, load, save
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from paofed.archives import save_arrays
-from paofed.core.metrics import curve_ticks
+from paofed.core.metrics import Traffic, curve_ticks
 from paofed.core.tariffs import Tariff
-from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive

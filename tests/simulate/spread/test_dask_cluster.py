@@ -20,7 +20,7 @@ from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread import dask_cluster, orders, units
+from paofed.simulate.spread import dask_cluster, handing, units
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
 from tests.effort import effort, long, some
@@ -119,7 +119,7 @@ def test_a_worker_with_another_program_refuses(
     two_processes: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = {**program(), "numpy": "1.0"}
-    monkeypatch.setattr(orders, "program", lambda: other)
+    monkeypatch.setattr(handing, "program", lambda: other)
     with pytest.raises(InputError, match=r"the worker on \S+ has numpy \S+ instead of 1\.0: inst"):
         run(SCENARIO, NAMES, executor=two_processes)
 

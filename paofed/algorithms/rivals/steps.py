@@ -1,4 +1,4 @@
-"""The models that a server has left behind: what a client's message is a step from.
+"""The steps that servers work out of messages.
 
 Published servers add up steps: the model that a client sends less the model that it started from.
 Messages here hold models. In the exchange "paper" a client starts from the server's model of the
@@ -9,9 +9,12 @@ model; -1 marks a place that is still free. Only a model that has changed is add
 nothing needs to be done in a tick in which the model rests.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.parts import Message
 
 KEPT = 10  # past models by default: with one change in each tick, enough for ages up to 10
 
@@ -46,3 +49,28 @@ def left_behind(
     for c in range(w.size):
         past[oldest, c] = w[c]
     return past, until
+
+
+def newest_steps(
+    w: FloatArray, messages: Sequence[Message], tick: int
+) -> tuple[FloatArray, BoolArray]:
+    """Return how far eq. 9 moves each coordinate, and which coordinates any message holds.
+
+    For rules that do more with that mean than add it up: paofed.core.rules.aggregate with weights
+    of 1, but in plain loops, so that numba can compile the rules that call it.
+    """
+    oldest = 0
+    for message in messages:
+        oldest = max(oldest, tick - message.sent)
+    sent = np.zeros(oldest + 1, dtype=np.int64)  # how many messages each age has
+    newest = np.full(w.size, oldest + 1)
+    for message in messages:
+        sent[tick - message.sent] += message.coordinates.size > 0
+        for c in message.coordinates:
+            newest[c] = min(newest[c], tick - message.sent)
+    steps = np.zeros(w.size)
+    for message in messages:
+        for i, c in enumerate(message.coordinates):
+            if newest[c] == tick - message.sent:
+                steps[c] += (message.values[i] - w[c]) / sent[newest[c]]
+    return steps, newest <= oldest

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.arrays import IntArray
-from paofed.core.order import ranks, runs
+from paofed.core.arrays import IntArray, ranks, runs
 
 lists = st.lists(st.integers(0, 5), max_size=30).map(lambda found: np.array(found, dtype=np.int64))
 

@@ -1,12 +1,43 @@
-"""Numbers as bits and bits as bytes, in plain loops that numba can compile.
+"""Which coordinates travel, numbers as bits and bits as bytes, in plain loops for numba.
 
-A bit is a uint8 that is 0 or 1. The highest bit of a number, and of a byte, comes first.
+The numbers of a method are arguments, so that one compiled form serves all methods. A bit
+is a uint8 that is 0 or 1. The highest bit of a number, and of a byte, comes first.
 """
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.parts import Bytes
+from paofed.core.parts import Bytes, Stamp
+from paofed.core.selection import window
+
+
+def uncoordinated(shared: int, ahead: int, stamp: Stamp) -> IntArray:
+    """Return the window of a stamp, as `Windows(shared, coordinated=False, ahead=ahead)` does."""
+    start = shared * (stamp.tick + ahead + stamp.client) % stamp.features
+    return window(start, shared, stamp.features)
+
+
+def largest(sizes: FloatArray, count: int) -> IntArray:
+    """Return where the `count` largest sizes are, in ascending order; of equal sizes the first.
+
+    NaN counts as the largest size, so that a model that has diverged still travels.
+
+    >>> largest(np.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
+    array([2, 4])
+    """
+    sizes = np.where(np.isnan(sizes), np.inf, sizes)
+    count = min(count, sizes.size)
+    least = np.partition(sizes, sizes.size - count)[sizes.size - count]
+    equals = count - np.sum(sizes > least)
+    chosen = np.empty(count, dtype=np.int64)
+    place = 0
+    for i in range(sizes.size):
+        if sizes[i] > least or (sizes[i] == least and equals > 0):
+            equals -= sizes[i] == least
+            chosen[place] = i
+            place += 1
+    return chosen
+
 
 FLOAT = 4  # bytes of a float32
 
