@@ -35,10 +35,16 @@ ifdef PAOFED_CI
 	$(BIN)/coverage report --fail-under=95 --format=total
 endif
 
-# The tests alone, in their everyday form, on another Python: make everyday PYTHON=... VENV=out/...
+# On another Python: make everyday PYTHON=... VENV=out/... All modules and tests are imported there,
+# and what depends on the interpreter is tested, in its everyday form: argparse's words, sqlite3, ssl,
+# sockets and processes, pickles, archives, and what numba makes of bytecode. The other rooms compute
+# with NumPy, whose numbers no interpreter changes: `make test` has tried them.
+OF_THE_INTERPRETER := tests/cli tests/live tests/simulate/results \
+	tests/simulate/spread tests/simulate/engines/own tests/simulate/engines/test_fast.py \
+	tests/simulate/engines/test_workers.py $(wildcard tests/formats tests/test_*.py)
 everyday: $(VENV)/.dev
 	$(MAKE) --jobs 2 own family collected
-	env --unset=PAOFED_CI $(BIN)/pytest --numprocesses 4 --dist worksteal
+	env --unset=PAOFED_CI $(BIN)/pytest --numprocesses 4 --dist worksteal $(OF_THE_INTERPRETER)
 
 # The lowest versions that pyproject.toml allows, with tests that use each package. What old versions
 # warn each other of is not ours to mend. The extra river asks for later versions of others: its

@@ -300,3 +300,8 @@ def _check_values(flat: NDArray[Any], raw: NDArray[np.uint8]) -> None:
         first, beyond = _SURROGATES
         if ((codes >= _CHARACTERS) | ((codes >= first) & (codes < beyond))).any():
             raise _RefusedError("a text holds a number that is no character")
+
+
+def is_run(path: Path) -> bool:
+    """Whether a file is what `paofed run --out` writes, rather than a fleet's model."""
+    return {"models", "provenance"} <= names_of(path)

@@ -156,6 +156,8 @@ def whole(what: str, value: object, least: int | None = None) -> int:
 _EXTRAS = {
     "paho": ("device", "fleet"),
     "cryptography": ("fleet",),
+    "jinja2": ("sim", "fleet"),
+    "markupsafe": ("sim", "fleet"),
     "polars": ("table",),
     "pandas": ("pandas",),
     "xarray": ("xarray",),

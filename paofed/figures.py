@@ -17,12 +17,9 @@ from paofed.report.plan.figure import front
 from paofed.report.run.fleet_figures import against_traffic, by_device, over_time
 from paofed.report.shared.figures import error_against_traffic, learning_curves, realised
 from paofed.report.shared.figures import save as _save
-from paofed.report.shared.plotting import plot
-from paofed.report.shared.side_by_side import side_by_side
+from paofed.report.shared.plotting import plot, side_by_side
 from paofed.report.shared.style import STYLE, style
-from paofed.report.sweep.curves import against
-from paofed.report.sweep.front import against_bytes
-from paofed.report.sweep.maps import over_two
+from paofed.report.sweep.figures import against, against_bytes, over_two
 
 __all__ = [
     "STYLE",

@@ -59,7 +59,8 @@ class Contents:
     may_be_none: str = ""  # the letters of sizes that may be 0
     # A prefix: names that begin with it are further arrays, whose forms the reader knows.
     beside: str | None = None
-    # The format's number, which rises with every change that an earlier paofed cannot read.
+    # The format's number; from the first release on, it rises with every change that an earlier
+    # release cannot read.
     format: int = 1
 
     @property

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
+from paofed.cli.shared import progress
 from tests.drawing import as_svg_alone, without_drawing
 from tests.effort import effort
 
 # Machines are noisy: an example that took long is no failure.
-settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=20, thorough=60))
+settings.register_profile("paofed", deadline=None, max_examples=effort(everyday=12, thorough=60))
 settings.load_profile("paofed")
 
 # The tests and what they import stay: while they are read, the garbage collector finds nothing.
@@ -37,6 +38,12 @@ def _compile_unmeasured(self: Any, signature: Any) -> Any:
 
 
 Dispatcher.compile = _compile_unmeasured  # type: ignore[method-assign, assignment]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line of progress, however long a busy machine takes: tests read all of stderr."""
+    monkeypatch.setattr(progress, "_ELSEWHERE", float("inf"))
 
 
 @pytest.fixture

@@ -158,6 +158,7 @@ def test_the_command_goes_over_four_years(stand_in: Result) -> None:
     assert np.isfinite(judged.device_errors).all()
 
 
+@long
 def test_newcomers_join_a_month_apart(stand_in: Result) -> None:
     cold = joined(stand_in)
     assert cold.horizons.tolist() == [1, 7, 30]

@@ -10,18 +10,15 @@ import pytest
 
 from lab.commands import LAB
 from lab.compare.comparison import Plan
-from lab.compare.extent import FULL
 from lab.compare.lineup import LINEUP
 from lab.compare.search import BUDGETS
-from lab.compare.settings import USUAL
+from lab.compare.settings import FULL, USUAL
 from paofed.algorithms.spec import from_text
 from paofed.racing.rejection import student_of_race
-from paofed.report.comparison.digest import digest, summary
-from paofed.report.comparison.judged import PAO_FED, Judged
+from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary
 from paofed.report.comparison.page import in_short
-from paofed.report.comparison.published import published
-from paofed.report.shared.markup import code
 from paofed.simulate.results.estimates import Estimate, student_95
+from paofed.table import code
 from paofed.words import size
 from paofed.world.scenario import Scenario
 
@@ -228,7 +225,7 @@ def test_every_verdict_is_that_of_its_interval() -> None:
 
 
 def test_the_reproduction_s_page_shows_the_same() -> None:
-    text = "".join(in_short(FOUND, {}))
+    text = in_short(FOUND, {})
     assert html.escape(summary(FOUND)) in text
     for line in digest(FOUND):
         assert code(line.best.word) in text

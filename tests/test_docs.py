@@ -41,13 +41,10 @@ from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, Progressive
 from paofed.simulate.results.result import Clean
 from paofed.simulate.table.baselines import BASELINES
-from paofed.world.availability import Availability
-from paofed.world.battery import Battery
-from paofed.world.delays import Delay
+from paofed.world.availability import Availability, Battery, Outages
+from paofed.world.delays import Delay, Loss
 from paofed.world.faults import KINDS, FaultyReadings
-from paofed.world.loss import Loss
 from paofed.world.names import PRESETS
-from paofed.world.outages import Outages
 from paofed.world.streams import Stream
 from paofed.world.table.columns import TRANSFORMS
 from paofed.world.value import Value

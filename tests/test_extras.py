@@ -25,7 +25,7 @@ SIMULATOR = (
     *("cloudpickle", "llvmlite", "matplotlib", "numba", "pydantic", "pydantic_core", "scipy"),
     *("threadpoolctl", "polars", "pandas", "xarray", "sklearn", "river", "dask", "distributed"),
 )
-LIVE = ("cryptography", "paho")
+LIVE = ("cryptography", "jinja2", "markupsafe", "paho")
 # Runs commands one after the other in a process that does not find some packages.
 DRIVER = """\
 import contextlib, io, json, sys

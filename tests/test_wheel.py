@@ -65,7 +65,7 @@ def test_wheel_and_sources_hold_the_package_and_nothing_else(tmp_path: Path) -> 
         ".css",
         ".bib",
         ".js",
-        ".html",
+        ".html.j2",
         ".toml",
         ".csv.gz",
         ".service",

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lab.benchmarks.agreed import trial_manifest
 from lab.benchmarks.crowd import LoadOutcome
 from lab.benchmarks.load import crowded
-from lab.benchmarks.trial import served, trial_fleet
+from lab.benchmarks.trial import served, trial_fleet, trial_manifest
 from paofed.errors import PaofedError
 
 # Pairs: number of connections, number of readings in a question.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lab.benchmarks.agreed import trial_manifest
+from lab.benchmarks.trial import trial_manifest
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.devices import Devices
 from paofed.live.protocol.edge import Edge

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.benchmarks.agreed import trial_manifest
-from lab.benchmarks.trial import served, trial_fleet
+from lab.benchmarks.trial import served, trial_fleet, trial_manifest
 from paofed.demo.processes import end, kill, start
 from paofed.files import write_text
 from paofed.live.fleet.folder import Fleet

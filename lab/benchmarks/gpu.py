@@ -9,10 +9,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numba import cuda
 
 from lab.benchmarks.speed import LINEUP
 from paofed.algorithms.spec import from_text
+from paofed.report.shared.figures import legend_beside, literal
+from paofed.report.shared.looks import styles
+from paofed.report.shared.style import Drawing, styled
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu.card import free_memory, the_card, zeros
 from paofed.simulate.engines.gpu.layout import DrawnRuns
@@ -211,3 +216,44 @@ def large_fleet(clients: int, card: CardFigures) -> LargeFleet:
     learned = sum(samples) / len(samples) / ticks * clients
     limit = 1e3 * 2 * 4 * setting.features * learned / card.bandwidth
     return LargeFleet(clients, 1e3 * statistics.median(each), limit, max(held) / 1e9)
+
+
+class Placed(NamedTuple):
+    """A program on a roofline."""
+
+    what: str
+    intensity: float  # operations for each byte that comes from the card's memory or goes to it
+    flops: float  # operations a second
+
+
+@styled
+def roofline(name: str, flops: float, bandwidth: float, programs: Sequence[Placed]) -> Figure:
+    """Draw programs below the roof of a card with so many operations and bytes a second.
+
+    The roof rises as long as memory limits a program, and is flat where arithmetic does.
+    """
+    figure = Drawing(figsize=(9.0, 4.0))
+    axes = figure.add_subplot()
+    knee = flops / bandwidth
+    at = [knee, *(program.intensity for program in programs)]
+    x = np.geomspace(min(at) / 4, max(at) * 4, 200)
+    roof = np.minimum(flops, bandwidth * x) / 1e12
+    handles = axes.plot(x, roof, color="black", label="the card at best: 100 %")
+    looks = styles([program.what for program in programs])
+    for program in programs:
+        best, colour = min(flops, bandwidth * program.intensity), looks[program.what].colour
+        label = f"{program.what}: {100 * program.flops / best:.0f} %"
+        place = [program.intensity], [program.flops / 1e12]
+        handles += axes.plot(*place, ls="none", marker="o", ms=8, color=colour, label=label)
+        axes.vlines(program.intensity, program.flops / 1e12, best / 1e12, color=colour, lw=1)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("operations for each byte of the card's memory")
+    axes.set_ylabel("TFLOP/s")
+    axes.set_title(literal(name))
+    legend_beside(axes, handles)
+    return figure

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.benchmarks.agreed import trial_manifest
 from lab.benchmarks.crowd import Crowd, LoadOutcome
-from lab.benchmarks.trial import served, trial_fleet
+from lab.benchmarks.trial import served, trial_fleet, trial_manifest
 from paofed.demo.processes import LocalBroker, kill, start
 from paofed.errors import InputError, PaofedError
 from paofed.live.fleet.folder import Fleet

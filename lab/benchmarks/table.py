@@ -16,8 +16,8 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.stopping import ignored
 from paofed.simulate.table import COLD_STARTS
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
-from paofed.simulate.table.beside import judged_baselines
 from paofed.simulate.table.coldstart import starts_of, with_cold_starts
+from paofed.simulate.table.comparisons import judged_baselines
 from paofed.world.scenario import Scenario
 from paofed.world.table import door
 

@@ -13,7 +13,7 @@ from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.stopping import Report, ignored
-from paofed.simulate.table.apart import kind_of, without_contacts
+from paofed.simulate.table.learners_alone import kind_of, without_contacts
 from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
 

@@ -11,9 +11,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
 
-from lab.benchmarks.agreed import FEATURES, trial_manifest
 from lab.benchmarks.capture import Capture, connected
-from lab.benchmarks.trial import served, trial_fleet
+from lab.benchmarks.trial import FEATURES, served, trial_fleet, trial_manifest
 from paofed.core.metrics import BYTES_PER_COORDINATE
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from lab.rehearsal.auditor import BrokenPromiseError
 from lab.rehearsal.rehearsal import POINTS, rehearse
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.words import counted, table
 

@@ -9,15 +9,13 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.compare.extent import FULL, QUICK
 from lab.compare.lineup import LINEUP, SEARCH, entrants_of
+from lab.compare.settings import FULL, QUICK, setting_of
 from lab.compare.settings import USUAL as SETTINGS
-from lab.compare.settings import setting_of
 from paofed.algorithms.spec import from_text
-from paofed.cli.shared.crew import add_crew_options, crew_of
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stages import stage
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.crew import add_crew_options, crew_of, stage
+from paofed.cli.shared.progress import say
+from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
@@ -142,14 +140,14 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 def _print(found: "list[Judged]", folder: Path) -> None:
     """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
-    from paofed.racing.record import with_half
-    from paofed.report.comparison.digest import digest, summary
+    from paofed.report.comparison.judged import digest, summary
+    from paofed.table import estimated
 
     rows = [
         [best.setting, best.purse.tariff, best.purse.budget,
          "none fits" if ours is None else f"{ours.error.mean:.2f}",
          best.word, size(best.bytes), f"{best.error.mean:.2f}",
-         "" if best.behind is None or best is ours else with_half(best.behind), str(len(ahead))]
+         "" if best.behind is None or best is ours else estimated(best.behind), str(len(ahead))]
         for ours, best, ahead in digest(found)
     ]  # fmt: skip
     header = ["setting", "tariff", "budget", "PAO-Fed", "least error", "sent", MEAN_DB, "behind",

@@ -10,7 +10,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.words import table
 
 if TYPE_CHECKING:

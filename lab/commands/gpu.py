@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.outputs import require_figure
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import needs_extra, whole
 from paofed.files import require_writable
 from paofed.words import table
@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
         say(f"{number:,} clients")
         fleets.append(large_fleet(number, card))
     if args.figure is not None:
-        from lab.benchmarks.roofline import Placed, roofline
+        from lab.benchmarks.gpu import Placed, roofline
         from paofed.report.shared.figures import save
 
         placed = [Placed(*program) for program in on_the_roofline(ways, fleets, card.bandwidth)]

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.interpretations.amount import FULL, QUICK
-from paofed.cli.shared.crew import add_crew_options, crew_of
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stages import stage
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.crew import add_crew_options, crew_of, stage
+from paofed.cli.shared.progress import say
+from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.files import write_text

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.files import require_writable, write_table
 from paofed.words import table
 

@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from paofed.cli.run import LINEUP
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import whole
 from paofed.words import counted, table
 

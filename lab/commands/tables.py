@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paofed.algorithms.spec import parted
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.files import require_writable, write_table
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.table.baselines import chosen
+from paofed.table import estimated
 from paofed.words import counted, table
 
 if TYPE_CHECKING:
@@ -98,15 +98,15 @@ def _text(found: "list[Compared]") -> str:
         ["recommended, RMSE", *(f"{one.recommended.rmse:.4g}" for one in found)],
         ["recommended (dB)", *(f"{one.recommended.db:.2f}" for one in found)],
         ["without contacts (dB)", *(f"{one.apart.db:.2f}" for one in found)],
-        ["gain by contacts (dB)", *(_with_half(one.shared) for one in found)],
+        ["gain by contacts (dB)", *(estimated(one.shared, sign="+") for one in found)],
         ["alone, as before (dB)", *(f"{one.before.db:.2f}" for one in found)],
-        ["gain over that (dB)", *(_with_half(one.gain) for one in found)],
+        ["gain over that (dB)", *(estimated(one.gain, sign="+") for one in found)],
         *(
             [f"{name} (dB)", *(f"{one.baselines[name].db:.2f}" for one in found)]
             for name in found[0].baselines
         ),
         ["best baseline", *(one.best for one in found)],
-        ["behind it (dB)", *(_with_half(one.behind) for one in found)],
+        ["behind it (dB)", *(estimated(one.behind, sign="+") for one in found)],
         ["verdict", *(one.verdict for one in found)],
     ]
     note = "errors of the devices' models on samples to come; 95 % intervals over devices"
@@ -149,7 +149,3 @@ def _line(one: "Compared") -> dict[str, object]:
 
 def _ends(name: str, found: Estimate) -> dict[str, object]:
     return {f"{name}_db": found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
-def _with_half(found: Estimate) -> str:
-    return f"{found.mean:+.2f} ± {(found.high - found.low) / 2:.2f}"

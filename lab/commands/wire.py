@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lab.benchmarks.agreed import FEATURES
-from paofed.cli.shared.stderr import say
+from lab.benchmarks.trial import FEATURES
+from paofed.cli.shared.progress import say
 from paofed.core.tariffs import PARTS, Tariff
 from paofed.words import table
 

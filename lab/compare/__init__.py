@@ -1,8 +1,7 @@
 """Methods at equal bytes: each with its best settings, in one world after another.
 
 lineup      who is compared, and what each may choose
-settings    where: the paper's settings, an ideal one, loss, drift, faults, a table
-extent      how much is run
+settings    how much is run, and where: the paper's settings, an ideal one, loss, drift, a table
 search      what each entrant chooses within each budget, on worlds apart
 comparison  the work: each entrant searches and is run
 judgement   differences in pairs, and the front

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lab.compare.extent import Extent
 from lab.compare.judgement import judge
 from lab.compare.search import MEASURE, purses_of, search
-from lab.compare.settings import COSTLY, setting_of
+from lab.compare.settings import COSTLY, Extent, setting_of
 from lab.pieces import record
 from paofed.algorithms.spec import from_text
 from paofed.parts import key_of_part

@@ -1,69 +1,49 @@
 """A comparison as a page: what to do, the figures, every entrant."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.comparison.digest import summary
-from paofed.report.comparison.judged import Judged, found_in_order, place
-from paofed.report.comparison.page import digest_table, how_judged
-from paofed.report.shared.markup import (
-    code,
-    details,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    number,
-    preformatted,
-    table,
-)
+from paofed.report.comparison.judged import Judged, found_in_order, place, summary, worlds
+from paofed.report.comparison.page import digest_table
+from paofed.report.shared.markup import drawn, page
+from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, ShownColumn, ShownTable
 from paofed.words import MEAN_DB, size
-
-_CHOOSE = "For each budget: what PAO-Fed reaches, and what reaches the least error."
 
 
 def build(
     found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, units: str
 ) -> str:
     """Return the whole page."""
-    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
-    parts = [
-        heading("What to do"),
-        note(_CHOOSE),
-        digest_table(found),
-        heading("How it was judged"),
-        f"<p>{how_judged(found)}</p>",
-        note(units),
-        *([heading("Figures"), *others] if others else []),
-        heading("Every entrant"),
-        *_every(found),
-        heading("To run it again"),
-        preformatted(command),
-    ]
-    return document("Methods at equal bytes", [lead(summary(found)), first], parts)
+    return page(
+        "compare.html.j2",
+        "lab.compare",
+        title="Methods at equal bytes",
+        summary=summary(found),
+        figures=[*drawn(drawings).values()],
+        digest=digest_table(found),
+        worlds=worlds(found),
+        units=units,
+        places={
+            f"{setting}, {tariff}": _table(list(group))
+            for (setting, tariff), group in groupby(found_in_order(found), key=place)
+        },
+        command=command,
+    )
 
 
-def _every(found: Sequence[Judged]) -> Iterator[str]:
-    """Yield all numbers, a table for each setting and tariff."""
-    for (setting, tariff), group in groupby(found_in_order(found), key=place):
-        yield details(f"{setting}, {tariff}", _table(list(group)))
-
-
-def _table(group: Sequence[Judged]) -> str:
+def _table(group: Sequence[Judged]) -> ShownTable:
+    columns = (
+        ShownColumn("budget", "budget"),
+        ShownColumn("entrant", "entrant with its settings", NAME),
+        ShownColumn("sent", "sent", BYTES),
+        ShownColumn("error", MEAN_DB, NUMBER),
+        ShownColumn("behind", "behind PAO-Fed", ESTIMATE, "dB"),
+        ShownColumn("verdict", "against PAO-Fed"),
+        ShownColumn("front", "front"),
+    )
     rows = [
-        [
-            f"{one.purse.budget}, {size(one.purse.bytes)}",
-            code(one.word),
-            size(one.bytes),
-            number(one.error.mean),
-            "" if one.behind is None else interval(one.behind),
-            one.verdict,
-            "yes" if one.on_front else "",
-        ]
+        [f"{one.purse.budget}, {size(one.purse.bytes)}", one.word, one.bytes, one.error.mean,
+         one.behind, one.verdict, "yes" if one.on_front else ""]
         for one in group
-    ]
-    header = ["budget", "entrant with its settings", "sent", MEAN_DB,
-              "behind PAO-Fed (dB)", "against PAO-Fed", "front"]  # fmt: skip
-    return table(header, rows, [2, 3, 4])
+    ]  # fmt: skip
+    return ShownTable(columns, rows)

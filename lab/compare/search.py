@@ -9,7 +9,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from lab.compare.extent import Extent
+from lab.compare.settings import Extent
 from paofed.racing import TOLERANCE
 from paofed.racing.arena import Arena
 from paofed.racing.meeting import share_of, simulated, spent

@@ -1,13 +1,33 @@
-"""Where methods are compared: each setting is a scenario."""
+"""Where methods are compared, each setting a scenario, and how much of a comparison is run.
+
+Help texts name both without what runs it.
+"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paofed.errors import InputError
 from paofed.world.names import PRESETS
 
 if TYPE_CHECKING:  # names of settings can be offered without what scenarios need
     from paofed.world.scenario import Scenario
+
+
+class Extent(NamedTuple):
+    """How much is run: worlds of each round of the search, and of the judgement."""
+
+    rounds: tuple[int, ...]
+    runs: int
+
+    @property
+    def halved(self) -> "Extent":
+        """Return about half of this: one round, and half of the worlds of the judgement."""
+        return Extent(self.rounds[:1], max(2, self.runs // 2))
+
+
+FULL = Extent((2, 2), 12)
+QUICK = Extent((2,), 2)
+
 
 # How each setting differs from the paper's Setting I.
 _CHANGES: Mapping[str, Mapping[str, Any]] = {

@@ -17,11 +17,11 @@ from paofed.core.staleness import Geometric
 from paofed.errors import ScenarioError
 from paofed.report.paper.claims import SGD, U1
 from paofed.world.delays import ListedDelay, SteppedDelay
-from paofed.world.events import CERTAIN
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import target
 from paofed.world.trace import Trace
+from paofed.world.value import CERTAIN
 
 LONGER = 25  # times as many ticks as in the paper's settings: at their end curves move little
 LARGER = 10  # times the paper's test set

@@ -1,60 +1,39 @@
 """One self-contained page: what each interpretation makes of the disputed statements."""
 
-import html
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from lab.interpretations.study import InterpretationStudy
-from paofed.report.shared.markup import (
-    bullets,
-    code,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    number,
-    preformatted,
-    table,
-)
+from paofed.report.shared.markup import drawn, interval, page
 from paofed.simulate.results.estimates import Estimate
-
-_WHAT = (
-    "The paper leaves some of its experiment open, and several of its statements do not reproduce "
-    "under the interpretation that this project takes. Here each of them is judged again under "
-    "every other interpretation, one at a time and in combinations that could matter together."
-)
-_HOW_JUDGED = (
-    "Differences are taken run by run in the same world, in dB, positive where they support the "
-    "statement; 95 % intervals. A tie is an interval inside ±0.1 dB. Step sizes are chosen on "
-    "other worlds than those that are judged."
-)
+from paofed.table import NAME, NUMBER, CellForm, ShownColumn, ShownTable, estimated, numeric
 
 
 def build(study: InterpretationStudy, drawings: Mapping[str, tuple[str, str]], command: str) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
     about = next(iter(next(iter(study.results.values())).values())).provenance
-    parts = [
-        heading("Which verdicts change"),
-        bullets(f"{key}: {told}" for key, told in changes(study)),
-        note(_HOW_JUDGED),
-        heading("The interpretations"),
-        table(["interpretation", "what is read otherwise"], [[code(r.key), html.escape(r.words)]
-                                                      for r in study.results], []),
-        heading("Statement by statement"),
-        *_statements(study),
-        heading("Step sizes that were chosen"),
-        note("The last column is the error over the first tenth of the ticks in judged worlds."),
-        table(["interpretation", "setting", "algorithm", "step size", "start (dB)"],
-              [[code(r), s, code(a), f"{step:.3g}", number(db)]
-               for r, s, a, step, db in study.steps()], [3, 4]),
-        heading("To run it again"),
-        preformatted(command),
-        preformatted(json.dumps(about["versions"], indent=1)),
-    ]  # fmt: skip
-    top = [lead(_WHAT), *(figure(*drawing) for drawing in drawings.values())]
-    return document("Every interpretation of the paper: which verdicts change", top, parts)
+    words = ShownTable(
+        (_INTERPRETATION, ShownColumn("words", "what is read otherwise")),
+        [[one.key, one.words] for one in study.results],
+    )
+    steps = (
+        _INTERPRETATION,
+        ShownColumn("setting", "setting"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("step_size", "step size", numeric(lambda step: f"{step:.3g}")),
+        ShownColumn("start", "start", NUMBER, "dB"),
+    )
+    return page(
+        "interpretations.html.j2",
+        "lab.interpretations",
+        title="Every interpretation of the paper: which verdicts change",
+        figures=[*drawn(drawings).values()],
+        changes=[f"{key}: {told}" for key, told in changes(study)],
+        interpretations=words,
+        statements=_statements(study),
+        steps=ShownTable(steps, list(study.steps())),
+        command=command,
+        versions=about["versions"],
+    )
 
 
 def changes(study: InterpretationStudy) -> Iterator[tuple[str, str]]:
@@ -70,15 +49,21 @@ def changes(study: InterpretationStudy) -> Iterator[tuple[str, str]]:
             yield label, f"{usual} by default; {told or 'the same under every interpretation'}"
 
 
-def _statements(study: InterpretationStudy) -> Iterable[str]:
-    for statement, labels, rows in study.groups():
-        cells = [
-            [code(interpretation.key), *map(_cell, found)] for interpretation, found in rows.items()
-        ]
-        yield f"<h3>{html.escape(statement)}</h3>"
-        yield table(["interpretation", *labels], cells, [])
+def _statements(study: InterpretationStudy) -> dict[str, ShownTable]:
+    """Return the verdicts under each interpretation, by statement."""
+    return {
+        statement: ShownTable(
+            (_INTERPRETATION, *(ShownColumn(label, label, _VERDICT) for label in labels)),
+            [[one.key, *found] for one, found in rows.items()],
+        )
+        for statement, labels, rows in study.groups()
+    }
 
 
-def _cell(found: Estimate) -> str:
+def _verdict(found: Estimate) -> str:
     kind = found.verdict.replace(" ", "-")
     return f"<span class='verdict {kind}'>{interval(found)}</span>"
+
+
+_INTERPRETATION = ShownColumn("interpretation", "interpretation", NAME)
+_VERDICT = CellForm(estimated, _verdict, is_number=False)

@@ -196,13 +196,6 @@ class Auditor:
         self.lines = self.promised = noted.lines
         self.begun(server, self.model(server.tick), anew=True)
 
-    def went_on(self, manifest: Manifest) -> None:
-        """Note that only the number of the epoch has changed."""
-        old = self.epoch
-        self._check_epoch(manifest)
-        self._manifests[manifest.epoch] = self._manifest = manifest
-        self._committed |= {(self.epoch, k, n) for epoch, k, n in self._committed if epoch == old}
-
     def _check_forward(self, server: Coordinator, *, anew: bool) -> None:
         """Check that neither epoch nor tick goes back, and that devices are told to begin anew."""
         manifest = server.manifest

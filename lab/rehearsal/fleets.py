@@ -13,8 +13,8 @@ from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
 MOST_TICKS_LATE = 6  # the highest age limit of these fleets
 
 
-def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
-    """Return the manifest of a fleet; `plain`: one that a paofed of wire version 1 knows."""
+def picked(random: np.random.Generator) -> Manifest:
+    """Return the manifest of a fleet."""
     name = ROWS[int(random.integers(len(ROWS)))]
     features = int(random.integers(3, 9))
     manifest = Manifest(
@@ -31,8 +31,6 @@ def picked(random: np.random.Generator, *, plain: bool = False) -> Manifest:
         inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
         target=Scaling(name="y"),
     )
-    if plain:
-        return manifest
     limited = manifest if random.random() < 0.5 else _limited(manifest)
     bounded = replace(
         _learning(limited),

@@ -10,20 +10,16 @@ from lab.rehearsal.fleets import MOST_TICKS_LATE
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import StoreError
-from paofed.live.journal.earlier import as_before
 from paofed.live.journal.host import Sync
-from paofed.live.journal.schema import WIRE_2
 from paofed.live.journal.store import Store
-from paofed.live.protocol.change import Changes, change
+from paofed.live.protocol.change import Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.protocol.served import SERVED, UNBOUNDED
 
 _CONFIRMATION = ("inside confirmation", "after confirmation")
 _EPOCH = ("inside epoch", "before epoch's commit", "after epoch's commit", *_CONFIRMATION)
-_UPGRADE = ("inside upgrade", "before upgrade's commit", "after upgrade's commit")
 _CHANGES = ("algorithm", "shared", "step_size", "tick_seconds", "max_age", "input", "range", "clip")
 
 # Each intervention, and the writes at which it may be interrupted.
@@ -32,7 +28,6 @@ WRITES = {
     "rollback": _EPOCH,
     "without": _EPOCH,
     "restore": ("after unpacking", *_EPOCH, "before exchange", "after exchange"),
-    "upgrade": _UPGRADE,
 }
 _TRIES = 5  # tries to find a time since which messages can be replayed
 
@@ -49,9 +44,6 @@ class Intervention(Protocol):
 
 def intervention(fate: Fate, name: str, folder: Path) -> Intervention | None:
     """Return the intervention of a name, with details by the seed; None if it is impossible now."""
-    if name == "upgrade":
-        as_before(folder, version=WIRE_2 - 1)
-        return _Upgrade()
     with closing(Store.open(folder)) as store:
         if name == "change":
             return _Change(_changes(fate, store.manifest()), fate.wall)
@@ -147,16 +139,6 @@ class Backup:
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
         """Let the auditor's account go back, too."""
         auditor.restored(server, self._noted.noted())
-
-
-class _Upgrade:
-    """A paofed that speaks wire version 2 opens the database of one that spoke version 1."""
-
-    def do(self, folder: Path, sync: Sync) -> None:
-        Store.open(folder, sync=sync).close()
-
-    def tell(self, auditor: Auditor, server: Coordinator) -> None:
-        auditor.went_on(server.manifest)
 
 
 def _changes(fate: Fate, manifest: Manifest) -> Changes:

@@ -10,7 +10,7 @@ from lab.rehearsal.fate import Fate
 from paofed.live.journal.host import Host
 from paofed.live.protocol.coordinator import MOST_HELLOS, TOLERANCE, Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.messages import LARGEST, UPDATE, Hello, Read, Reply, Update, encode
+from paofed.live.protocol.messages import LARGEST, Hello, Read, Reply, Update, encode
 
 JUNK = (
     "garbage",
@@ -20,7 +20,6 @@ JUNK = (
     "too large",
     "replayed",
     "earlier epoch",
-    "earlier version",
     "future",
     "too old",
     "unknown device",
@@ -30,7 +29,6 @@ JUNK = (
     "foreign read",
 )
 _UNKNOWN = 999
-_VERSION_1 = 1
 _REMEMBERED = 50  # how many messages are remembered that somebody might send again
 
 
@@ -119,7 +117,5 @@ def _spoiled(kind: str, good: bytes, random: np.random.Generator) -> bytes:
             return good[: random.integers(len(good))]
         case "flipped bits":
             return bytes([good[0] ^ (16 << int(random.integers(4)))]) + good[1:]
-        case "earlier version":  # an update had no level then
-            return bytes([_VERSION_1 << 4 | UPDATE]) + good[1:6] + good[7:]
         case _:  # the wrong epoch
             return bytes([good[0], good[1] ^ 1]) + good[2:]

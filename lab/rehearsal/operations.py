@@ -1,4 +1,4 @@
-"""When people intervene in a fleet, with a power cut at any write of what they do.
+"""Power cuts at any write of the server, and of what people do who intervene in a fleet.
 
 An intervention that is interrupted must leave the fleet as it was before or as it was to be. The
 latter is known from a twin: a copy of the folder on which the same intervention is not interrupted.
@@ -11,11 +11,54 @@ from pathlib import Path
 from lab.rehearsal.auditor import Auditor, BrokenPromiseError
 from lab.rehearsal.fate import Fate
 from lab.rehearsal.interventions import WRITES, Backup, Intervention, intervention
-from lab.rehearsal.power import PowerCut
+from paofed.live.journal.database import CONFIRMED, FILE, StoreError
 from paofed.live.journal.store import Store
 
-_FIRST = "upgrade"  # possible only before all others, which need a fleet of today
-_LATER = tuple(name for name in WRITES if name != _FIRST)
+CRASHES = (
+    "before write",
+    "before commit",
+    "after commit",
+    "inside confirmation",
+    "after confirmation",
+    "before reply",
+    "after close",
+    "inside snapshot",
+    "before snapshot's commit",
+    "after snapshot",
+)
+DISK = ("log cut short",)
+
+
+class PowerCut(BaseException):
+    """Ends the server wherever it stands."""
+
+
+def may_fail(fate: Fate, point: str) -> None:
+    """Let the power fail, by chance, at this point of a write."""
+    if fate.strikes(0.1 if "snapshot" in point else 0.02):
+        fate.hits[point] += 1
+        raise PowerCut
+
+
+def cut_log_short(fate: Fate, folder: Path, promised: int) -> None:
+    """Lose the end of SQLite's log with the power: no promise may then be lost silently."""
+    place = folder / "cut-short"
+    place.mkdir()
+    for name in (FILE, f"{FILE}-wal", CONFIRMED):
+        shutil.copy(folder / name, place)
+    with (place / f"{FILE}-wal").open("r+b") as log:
+        log.truncate(int(fate.random.integers(1 + log.seek(0, 2))))
+    try:
+        with closing(Store.open(place)) as store:
+            kept = store.recover().counts["accepted"]
+    except StoreError:
+        fate.hits["log cut short"] += 1
+    else:
+        if kept < promised:
+            raise BrokenPromiseError(f"{promised - kept} lines are lost, yet confirmed")
+    shutil.rmtree(place)
+
+
 _EARLIEST, _SOON = 5, 5  # seconds
 OPERATIONS = (
     *("backup", *WRITES),
@@ -37,16 +80,16 @@ class Operations:
         """Plan interventions; they are done before so many seconds have passed."""
         self._fate = fate
         self._backup: Backup | None = None
-        self.first = fate.turn([*WRITES, ""])
+        first = fate.turn([*WRITES, ""])
         self._at: dict[int, tuple[str, str]] = {}
-        if self.first:
+        if first:
             random = fate.random
             latest = seconds - _SOON
             when = sorted(random.integers(_EARLIEST, latest, 1 + random.integers(3)).tolist())
-            cuts = (*WRITES[self.first], "")
-            self._at[when[0]] = self.first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
+            cuts = (*WRITES[first], "")
+            self._at[when[0]] = first, cuts[fate.seed // (len(WRITES) + 1) % len(cuts)]
             for second in when[1:]:
-                name = fate.one_of(_LATER)
+                name = fate.one_of(tuple(WRITES))
                 self._at.setdefault(second, (name, fate.one_of((*WRITES[name], ""))))
 
     def back_up(self, folder: Path, auditor: Auditor) -> None:
@@ -69,8 +112,7 @@ class Operations:
             return
         self._fate.hits[name] += 1
         after = _on_a_twin(folder, does)
-        # Opening a fleet of an earlier paofed upgrades it.
-        before = after if name == "upgrade" else _found(folder)
+        before = _found(folder)
         possible = [after]
         try:
             does.do(folder, lambda point: self._may_fail(name, point, cut))

@@ -15,8 +15,15 @@ from lab.rehearsal.fleets import picked
 from lab.rehearsal.junk import JUNK, Junk
 from lab.rehearsal.misfortunes import DEVICE, NOTICED, Unlucky
 from lab.rehearsal.network import NETWORK, Network
-from lab.rehearsal.operations import OPERATIONS, Operations
-from lab.rehearsal.power import CRASHES, DISK, PowerCut, cut_log_short, may_fail
+from lab.rehearsal.operations import (
+    CRASHES,
+    DISK,
+    OPERATIONS,
+    Operations,
+    PowerCut,
+    cut_log_short,
+    may_fail,
+)
 from lab.rehearsal.sensors import SENSORS, Sensor, sensors
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
@@ -70,7 +77,7 @@ class _Rehearsal:
         self._unlucky = unlucky
         self.folder = folder
         self.operations = Operations(self.fate, _SECONDS - _CALM)
-        self.manifest = picked(self.fate.random, plain=self.operations.first == "upgrade")
+        self.manifest = picked(self.fate.random)
         self.store = Store.create(folder, self.manifest)
         Settings(name="rehearsal", security="none").save(folder)
         for k in range(_DEVICES):

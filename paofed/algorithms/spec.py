@@ -13,6 +13,7 @@ from paofed.algorithms.base import Algorithm, require_record
 from paofed.algorithms.outside import split
 from paofed.errors import AlgorithmError, unknown
 
+AUTO = "auto"  # in the place of a value: a race is to choose it
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 _OPTIONS = [name for name in signature(algorithm).parameters if name != "name"]
 
@@ -45,6 +46,11 @@ def parted(text: str) -> tuple[str, dict[str, Any]]:
             raise AlgorithmError(f"{text}: option {key!r} is given twice")
         options[key] = value_of(value)
     return name, options
+
+
+def asks_for_choice(text: str) -> bool:
+    """Whether a word leaves an option to be chosen, as in `pao-fed-u1:step_size=auto`."""
+    return AUTO in parted(text)[1].values()
 
 
 def value_of(text: str) -> bool | int | float | str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from paofed.algorithms import ALGORITHMS, RIVALS, Algorithm, in_short, keywords_of
 from paofed.algorithms.outside import brought, factory_brought, package_of
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import AlgorithmError
 from paofed.words import table
 

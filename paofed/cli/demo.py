@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paofed.cli.shared.outputs import require_figure
-from paofed.cli.shared.progress import Screen
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Screen, say
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
@@ -26,8 +25,8 @@ from paofed.live.server.status import DeviceStatus, Status
 from paofed.words import table
 
 if TYPE_CHECKING:
-    from paofed.demo.account import Account
     from paofed.demo.play import Play, Scene
+    from paofed.demo.scene import Account
 
 EXAMPLE = "paofed demo --devices 20 --out demo.png"
 _PREPARE = 4.0, 0.35  # seconds that the server, and each device, has to start
@@ -55,9 +54,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the fleet, compare it with the simulator, draw both; return 1 if `verify` fails."""
-    from paofed.demo.account import account_of
     from paofed.demo.play import Play
-    from paofed.demo.scene import first_tick, manifest_of, scenario_of
+    from paofed.demo.scene import account_of, first_tick, manifest_of, scenario_of
     from paofed.report.shared.figures import live_beside, save
     from paofed.world.realize import realize
 

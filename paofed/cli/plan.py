@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms.base import Exchange
 from paofed.cli.shared import worlds
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stages import stage
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, stage
+from paofed.cli.shared.progress import say
+from paofed.cli.shared.worlds import add_seed
 from paofed.core.tariffs import TARIFFS
 from paofed.files import make_folder, require_folder, write_text
 from paofed.planning.field import FIELD

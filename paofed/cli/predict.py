@@ -16,11 +16,10 @@ from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from pathlib import Path
 
-from paofed.cli.shared.kinds import is_run
-from paofed.cli.shared.rows import SampleReader
-from paofed.cli.shared.samples import opened
+from paofed.archives import is_run
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.sample_lines import SampleReader, opened
 
 EXAMPLE = "paofed predict model.npz --input measurements.csv"
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from paofed import __version__
+from paofed.cli.command import Command
 from paofed.errors import PaofedError, PaofedWarning, nearest, needs_extra, unknown
 
 # By the title of a group: what each verb, or each action of a verb, does.
@@ -60,7 +61,7 @@ class Parser(ArgumentParser):
 
 @dataclass(frozen=True)
 class Program:
-    """A program whose verbs are modules of one package.
+    """A program whose verbs are modules of one package, or have several actions in a package.
 
     The module of a verb is imported when the verb is used, and imports inside its functions what
     its work needs beside NumPy: a device needs none of the simulator's packages, and no help waits
@@ -81,21 +82,21 @@ class Program:
         return _ungrouped(self.groups)
 
     def actions_of(self, verb: str) -> dict[str, str]:
-        """Return what a verb can do, if it has several actions with a file each."""
+        """Return what a verb can do, if it has several actions."""
         return _ungrouped(self._groups_of(verb))
 
     def parser_of(self, verb: str) -> Parser:
         """Build the parser of one verb, or of a verb and an action."""
-        module = self._module(verb)
+        command = self._command(verb)
         parser = Parser(
             prog=f"{self.name} {verb}",
-            description=module.__doc__,
-            epilog=f"example: {module.EXAMPLE}",
+            description=command.description,
+            epilog=f"example: {command.example}",
             formatter_class=_Help,
             allow_abbrev=False,
         )
-        module.add_arguments(parser)
-        parser.set_defaults(run=module.run)
+        command.add_arguments(parser)
+        parser.set_defaults(run=command.run)
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
@@ -132,6 +133,16 @@ class Program:
             print(f"{self.name} {verb}: error: {error.strerror or error}", file=sys.stderr)
             return _BAD_INPUT
         return code
+
+    def _command(self, verb: str) -> Command:
+        """Return a command: a module of its own, or one of the COMMANDS of its group's module."""
+        first, _, action = verb.partition(" ")
+        home = getattr(self._module(first), "HOMES", {}).get(action)
+        if home is not None:
+            commands: dict[str, Command] = self._module(f"{first} {home}").COMMANDS
+            return commands[action]
+        module = self._module(verb)
+        return Command(module.add_arguments, module.run, module.EXAMPLE, module.__doc__)
 
     def _module(self, verb: str) -> ModuleType:
         """Import the module of a verb, or of a verb and an action; of none, the package."""

@@ -11,12 +11,12 @@ from typing import get_args
 from paofed.algorithms import Algorithm, made
 from paofed.algorithms.base import Exchange, Settled
 from paofed.algorithms.spec import parted
-from paofed.cli.shared.outputs import plain
 from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
 from paofed.files import require_archive
 from paofed.simulate.engines import ENGINES, LAST, engine_of
+from paofed.table import known
 from paofed.world.trace import Trace
 
 EXAMPLE = "paofed replay trace.npz --algorithm pao-fed-u1 --shared 4 --out outcome.npz"
@@ -89,7 +89,7 @@ def run(args: Namespace) -> int:
         "out": str(args.out),
     }
     if args.json:
-        print(json.dumps(plain(summary)))
+        print(json.dumps(known(summary)))
     else:
         print(
             f"{method.name}: {outcome.final_db:.2f} dB after {trace.ticks} ticks; "

@@ -1,18 +1,18 @@
 """Run algorithms over a scenario, many times, and show what they learned and sent."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import file_of
-from paofed.algorithms.spec import from_text
-from paofed.cli.shared import choosing, outputs, worlds
+from paofed.algorithms.spec import AUTO, from_text, resolve
+from paofed.cli.shared import outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.seed import add_seed
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.worlds import add_seed
 from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced
@@ -24,6 +24,7 @@ from paofed.simulate.table.baselines import BASELINES, ON_REQUEST
 from paofed.words import counted
 
 if TYPE_CHECKING:
+    from paofed.racing.record import Race
     from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
@@ -45,7 +46,7 @@ LINEUP = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    worlds.add_arguments(parser, choosing.step_size)
+    worlds.add_arguments(parser, _step_size)
     add(
         "--algorithm",
         nargs="+",
@@ -94,25 +95,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
+    from paofed.racing.choosing import choose
+
     if args.out is not None:
         require_archive(args.out)
     worlds.check(args)
-    words = choosing.asked(args, args.algorithm or LINEUP)
-    choosing.check(words)
+    words = _asked(args)
     scenario = worlds.world_of(args)
     given = [] if args.scenario is None else [args.scenario]
     code = filter(None, map(file_of, words))
     outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
     with crew_of(args) as crew:
-        words, scenario, races = choosing.chosen(words, scenario, args, crew)
-        methods = [from_text(word) for word in words]
+        choice = choose(words, partial(_raced, scenario=scenario, args=args, crew=crew))
+        if args.step_size == AUTO:
+            scenario = choice.with_step_of_lms(scenario)
+        methods = [resolve(method) for method in choice.methods]
         cold_starts = _cold_starts(scenario, methods, args)
         if scenario.faults and not args.no_clean:
             say("faults: everything is run without them, too (--no-clean: not)")
         result = _simulated(scenario, methods, cold_starts, args, crew)
-    for race in races:
-        result = race.kept_in(result)
+    result = choice.kept_in(result)
     if args.out is not None:
         result.save(args.out)
     outputs.show(result, args, args.out)
@@ -131,6 +134,52 @@ def run(args: Namespace) -> int:
         tell_how_to_go_on(args)
         return 130
     return 0
+
+
+def _step_size(text: str) -> float | str:
+    """Read a step size, or the word `auto`."""
+    try:
+        return text if text == AUTO else float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is neither a number nor {AUTO}") from None
+
+
+def _asked(args: Namespace) -> list[str]:
+    """Return the algorithms; words that are none are refused before the long work.
+
+    With --step-size auto, each algorithm without a step size gets `auto`.
+    """
+    from paofed.racing.candidates import asks
+    from paofed.racing.choosing import with_auto
+
+    words = list(args.algorithm or LINEUP)
+    if args.step_size == AUTO:
+        words = list(map(with_auto, words))
+    for word in words:
+        if not asks(word):
+            from_text(word)
+    return words
+
+
+def _raced(word: str, scenario: "Scenario", args: Namespace, crew: Crew) -> "Race":
+    """Race for a word with progress; after an interrupt, say what is known."""
+    from paofed.racing.race import RaceInterrupted, race
+
+    with Progress(f"{word}, a race") as progress, announced(args.engine, say):
+        try:
+            return race(
+                scenario,
+                word,
+                seed=args.seed,
+                engine=args.engine,
+                precision=args.precision,
+                report=progress,
+                **crew._asdict(),
+            )
+        except RaceInterrupted as interrupt:
+            if interrupt.race is not None:
+                say(str(interrupt.race))
+            raise
 
 
 def _simulated(

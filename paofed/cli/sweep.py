@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff
-from paofed.cli.shared.progress import Progress
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.files import make_folder, require_folder
 from paofed.simulate.engines import Precision, announced, preferred
@@ -151,8 +150,8 @@ def _require_nothing_else(args: Namespace) -> None:
 
 
 def _show(swept: "Swept", args: Namespace) -> None:
-    from paofed.cli.shared.swept import as_json, as_text
     from paofed.report.sweep.page import write
+    from paofed.report.sweep.words import as_json, as_text
 
     make_folder(args.out)
     write(swept, args.out, args.tariff)

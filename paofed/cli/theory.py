@@ -6,12 +6,24 @@ learning curve is predicted too: the mean error of the models, not the error of 
 off it is, those runs say, or a few that theory makes itself; beyond 0.5 dB it is refused.
 """
 
+import json
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.spec import from_text
 from paofed.cli.shared import outputs
-from paofed.cli.shared.seed import add_world
+from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.worlds import add_world
 from paofed.errors import InputError
+from paofed.files import write_table
+from paofed.words import counted
 from paofed.world.names import PRESETS
+
+if TYPE_CHECKING:
+    from paofed.report.paper.foretelling import Foretold
+    from paofed.simulate.average import Average
 
 EXAMPLE = "paofed theory setting-1 --algorithm pao-fed-u1 --runs 40 --figure theory.png"
 
@@ -49,13 +61,80 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Refuse what cannot be; then foretell."""
-    from paofed.cli.shared.foretelling import foretell
-
+    """Refuse what cannot be; then compute, and show what is finished even after an interrupt."""
     outputs.check(args, inputs=[args.scenario])
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
             raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
-    args.algorithm = args.algorithm or _USUAL
-    foretell(args)
+    methods = [from_text(text) for text in args.algorithm or _USUAL]
+    found = _begun(args, methods)
+    try:
+        if _second(args):
+            found.add_second_moments(
+                methods, lambda part: Progress(f"{args.scenario}, {part}"), every=args.every,
+                best=args.best_step, steady=args.steady_state,
+                check="none" if args.runs else "tell",
+            )  # fmt: skip
+        if args.runs:
+            found.simulated = _simulated(args, methods)
+    except KeyboardInterrupt:
+        found.remarks.append("interrupted: this is what was finished")
+        _show(args, found)
+        raise
+    _show(args, found)
     return 0
+
+
+def _second(args: Namespace) -> bool:
+    return bool(args.second or args.best_step or args.steady_state)
+
+
+def _begun(args: Namespace, methods: list[Algorithm]) -> "Foretold":
+    """Return what the mean recursion says; refuse unstable steps before anything takes long."""
+    from paofed.report.paper.foretelling import Foretold
+    from paofed.theory.foresight import foresee
+    from paofed.theory.second.stability import require_stable
+    from paofed.world.scenario import Scenario
+    from paofed.world.trace import Trace
+
+    is_trace = Path(args.scenario).suffix == ".npz"
+    source = Trace.load(args.scenario) if is_trace else Scenario.load(args.scenario)
+    if is_trace and args.runs:
+        raise InputError(f"{args.scenario} is a trace, one run that was: --runs needs a scenario")
+    foresight = foresee(source, seed=args.seed, world=args.world)
+    for method in methods if _second(args) else ():
+        require_stable(foresight.fleet, method, foresight.settings)
+    with Progress(f"{args.scenario}, mean recursion") as progress:
+        outlook = foresight.outlook(methods, every=args.every, report=progress)
+    return Foretold(foresight, args.scenario, args.seed, args.world, outlook)
+
+
+def _simulated(args: Namespace, methods: list[Algorithm]) -> "Average":
+    """Average the runs that are asked for."""
+    # Imported here with the engine, which takes a second.
+    from paofed.cli.shared.crew import stage
+    from paofed.simulate.average import average
+    from paofed.world.scenario import Scenario
+
+    with stage(f"{args.scenario}, {counted(args.runs, 'run')}") as progress:
+        return average(
+            Scenario.load(args.scenario), methods, runs=args.runs, seed=args.seed,
+            world=args.world, every=args.every, report=progress,
+        )  # fmt: skip
+
+
+def _show(args: Namespace, found: "Foretold") -> None:
+    """Write the files that are asked for, then warn, and print the rest."""
+    beside = found.beside
+    if args.csv is not None:
+        curves = beside.curves(beside.names[0])
+        write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
+    if args.figure is not None:
+        from paofed.report.paper.figures import mean_and_learning
+        from paofed.report.shared.figures import save
+
+        save(mean_and_learning({args.scenario: beside}), args.figure)
+    for warning in found.warnings:
+        say(warning)
+    told = found.as_json(args.tariff) if args.json else found.as_text(args.tariff)
+    print(json.dumps(told) if args.json else told)

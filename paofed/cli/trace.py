@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli.shared.seed import add_world
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
+from paofed.cli.shared.worlds import add_world
 from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.world.names import PRESETS

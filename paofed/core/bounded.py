@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.bounded_steps import check_bound, middle
 from paofed.core.parts import Message, Stamp, State, weights
 from paofed.core.rules import Divisor, Newest, aggregate, in_order
-from paofed.core.sizes import check_bound, middle
 from paofed.core.staleness import Staleness
 from paofed.errors import AlgorithmError
 
@@ -61,10 +61,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 
 class BoundedState(NamedTuple):
-    """The model, sizes and senders of the last messages, and what is known of each client so far.
-
-    Fields that have a default are missing in states that an earlier paofed saved.
-    """
+    """The model, sizes and senders of the last messages, and what is known of each client."""
 
     w: FloatArray  # (D,)
     sizes: FloatArray  # (LATEST,): how far the last messages were from the model; 0: no message yet
@@ -74,10 +71,10 @@ class BoundedState(NamedTuple):
     score: FloatArray  # (K,): how far outside the client's messages were lately
     aside: BoolArray  # (K,): whether the client is set aside, and its messages count little
     # (K,): the allowance of a client that is aside, in scales; 0: not aside
-    allowed: FloatArray = np.zeros(0)
+    allowed: FloatArray
     # (D,): where the others have pulled lately, in scales; 0 while nobody is aside
-    pull: FloatArray = np.zeros(0)
-    trusted: BoolArray = np.zeros(0, dtype=np.bool_)  # (K,): whether the client is never set aside
+    pull: FloatArray
+    trusted: BoolArray  # (K,): whether the client is never set aside
 
 
 def begin(features: int, clients: int) -> BoundedState:
@@ -149,8 +146,7 @@ def latest(
 def grown(state: BoundedState, messages: Sequence[Message]) -> BoundedState:
     """Make room for clients that are heard for the first time: a live fleet grows at any time.
 
-    All columns are as long as the longest afterwards: states that an earlier paofed saved lack some
-    columns, and a client can be trusted before it is heard.
+    All columns are as long as the longest afterwards: a client can be trusted before it is heard.
     """
     known = (state.last.size, state.score.size, state.aside.size)
     newer = (state.allowed.size, state.trusted.size)

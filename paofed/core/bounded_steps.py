@@ -1,5 +1,6 @@
 """Bounded steps: LMS in which one wild sample cannot throw the model away."""
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner
-from paofed.core.sizes import check_bound, middle
+from paofed.errors import AlgorithmError
 
 # The usual size of an error is the median over the last LATEST errors: a device whose data have
 # really changed learns from them in full after half as many samples.
@@ -58,3 +59,28 @@ def bounded_lms(bound: float) -> Learner:
     """Return the learner whose steps are bounded."""
     check_bound("bound", bound)
     return Learner(learn=partial(learn, float(bound)), init=begin, served=True)
+
+
+def middle(sizes: FloatArray) -> float:
+    """Return the median of the sizes that are not 0 (unknown), or 0 where all are 0.
+
+    >>> middle(np.array([0.0, 3.0, 1.0, 100.0]))
+    3.0
+    """
+    known = sizes[sizes > 0.0]
+    if known.size == 0:
+        return 0.0
+    # All rules use this sort alone, so that numba compiles one.
+    order = np.argsort(known, kind="mergesort")
+    low, high = order[(known.size - 1) // 2], order[known.size // 2]
+    return 0.5 * float(known[low] + known[high])
+
+
+def check_bound(name: str, value: float) -> None:
+    """Refuse a bound that is not a positive, finite number of usual sizes."""
+    is_number = type(value) in (int, float) and math.isfinite(value)
+    if not is_number or value <= 0:
+        raise AlgorithmError(
+            f"{name} is {value!r}: expected a finite number above 0, such as 6: how many times the "
+            f"usual size counts in full"
+        )

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.order import ranks, runs
+from paofed.core.arrays import FloatArray, IntArray, ranks, runs
 
 MISS = 0.1  # the share of samples that an interval is to miss
 RATE = 0.2  # by how much one more miss widens the interval, to first order

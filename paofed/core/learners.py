@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from paofed.core import bounded_steps, least_squares, two_speed
+from paofed.core.bounded_steps import check_bound
 from paofed.core.parts import Learner
 from paofed.core.rules import LMS
-from paofed.core.sizes import check_bound
 from paofed.errors import AlgorithmError, unknown
 
 NAMES = ("lms", "two-speed", "rls")

@@ -12,6 +12,7 @@ has a sample and learns from it before it sends.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,3 +205,26 @@ def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:
 def float_bytes(values: FloatArray) -> Bytes:
     """Return values as they travel without an `encode`: float32, the lowest byte first."""
     return values.astype("<f4").view(np.uint8)
+
+
+def rule_and_numbers(rule: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a rule, and the numbers that `partial` gives to the rule as its first arguments.
+
+    >>> rule_and_numbers(partial(max, 1, 2.5))
+    (<built-in function max>, (1, 2.5))
+
+    Arguments given by keyword, and arguments that are no numbers, stay with the rule. An engine
+    that compiles rules passes such numbers when it runs, so that one machine code serves them all.
+    """
+    if isinstance(rule, partial) and not rule.keywords and _is_number(rule.args):
+        return rule.func, rule.args
+    return rule, ()
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number, an array of numbers, or a tuple of numbers and arrays."""
+    if type(value) is tuple:
+        return all(_is_number(item) for item in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biuf" and value.flags.c_contiguous
+    return type(value) in (bool, int, float) or isinstance(value, np.number | np.bool_)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic
 from paofed.errors import InputError, unknown
 
 
@@ -84,10 +84,7 @@ PARTS = tuple(field.name for field in fields(Tariff) if field.name not in ("name
 
 
 def _times(cost: float, count: Any) -> Any:
-    """Multiply.
-
-    A count that costs nothing may be unknown (NaN), as in results of older versions.
-    """
+    """Multiply; a count that costs nothing may be unknown (NaN)."""
     return cost * count if cost else 0
 
 

@@ -26,8 +26,7 @@ from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.fleet.settings import Settings
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.server.status import Status
-from paofed.live.server.web.asking import asked
+from paofed.live.server.status import Status, asked
 from paofed.world.trace import Trace
 
 _BETWEEN = (1.0, 4.0)  # seconds from one failure to the next, at least and at most

@@ -8,9 +8,10 @@ from typing import Any
 from paofed.core.tariffs import tariff_of
 from paofed.planning.budget import DAY
 from paofed.planning.field import Candidate, step_of, word_of
-from paofed.racing.record import Tried, compared, known, plain, score_name, score_said, with_half
+from paofed.racing.record import Tried, compared, plain, score_name, score_said
 from paofed.simulate.results.estimates import Estimate
-from paofed.words import counted, listed, size, table
+from paofed.table import ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known, numeric
+from paofed.words import counted, listed, size
 from paofed.world.worlds import Setting
 
 
@@ -123,24 +124,24 @@ class FleetPlan:
     @property
     def front(self) -> str:
         """Return the best offer for every budget, as a table."""
-        header = [
-            "settings",
-            "contacts",
-            "budget",
-            "spends",
-            score_name(self.units),
-            "gain (dB)",
-            "doubt",
-        ]
+        columns = (
+            ShownColumn("candidate", "settings"),
+            ShownColumn("contacts", "contacts", numeric(lambda rate: f"{rate:.3g}/{self.period}")),
+            ShownColumn("most", "budget", numeric(self.in_time)),
+            ShownColumn("spends", "spends", numeric(self.in_time)),
+            ShownColumn("error", score_name(self.units), ESTIMATE),
+            ShownColumn("gain", "gain", ESTIMATE, "dB"),
+            ShownColumn("doubt", "doubt", WHOLE, missing="unknown"),
+        )
         rows = [
             [
                 f"{'*' if one is self.chosen else ' '} {one.candidate.word}",
-                f"{one.contacts * self.ticks:.3g}/{self.period}",
-                self.in_time(one.most),
-                self.in_time(one.spends),
-                with_half(one.error),
-                "" if one.gain is None else with_half(one.gain),
-                f"{one.doubt:.2f}, {len(one.alike)} alike" if one.doubt < math.inf else "unknown",
+                one.contacts * self.ticks,
+                one.most,
+                one.spends,
+                one.error,
+                one.gain,
+                f"{one.doubt:.2f}, {len(one.alike)} alike" if one.doubt < math.inf else None,
             ]
             for one in self.offers
         ]
@@ -149,7 +150,7 @@ class FleetPlan:
             "tried within the budget can be better, and how many of them could not be told from "
             f"these (alike); intervals of 95 %, over {self.units}"
         )
-        return f"{table(header, rows)}\n\n{told}"
+        return ShownTable(columns, rows, notes=(told,)).text()
 
     @property
     def remarks(self) -> list[str]:
@@ -168,7 +169,7 @@ class FleetPlan:
         if best.guards is not None:
             taken = "have" if best.guarded else "do not have"
             said.append(f"bounds on what one device can do (--clip, --bound) cost "
-                        f"{with_half(best.guards)} dB in the race; the chosen settings {taken} "
+                        f"{estimated(best.guards)} dB in the race; the chosen settings {taken} "
                         f"these bounds")  # fmt: skip
         said += [
             f"with `exchange={name}` it would be {compared(gain)}"

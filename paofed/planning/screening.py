@@ -16,7 +16,7 @@ from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report
 from paofed.theory.bounds import step_sizes
 from paofed.theory.moments import closed_form
-from paofed.theory.samples import points_of
+from paofed.theory.sample_points import points_of
 from paofed.theory.second.stability import largest_step
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario

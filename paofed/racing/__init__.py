@@ -7,6 +7,7 @@ meeting     runs candidates, and counts the bytes that they spent
 rejection   who is clearly worse, who wins, and how much better anything tried can be
 record      what is known after a race
 race        runs a race
+choosing    what a run takes in the place of `auto`
 """
 
 TOLERANCE = 0.1  # dB that a cheaper candidate may be worse than the best

@@ -13,9 +13,9 @@ import numpy as np
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
+from paofed.simulate.results.estimates import NEPERS
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import NEPERS
 from paofed.words import counted
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario

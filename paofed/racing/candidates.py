@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paofed.algorithms import made, options_of
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.spec import parted
+from paofed.algorithms.spec import AUTO, parted
 from paofed.core.learners import NAMES, chosen
 from paofed.errors import AlgorithmError
 
 if TYPE_CHECKING:  # names of candidates can be offered without what scenarios need
     from paofed.world.worlds import Setting
 
-AUTO = "auto"
 _MOST = 200  # the most candidates of one race
 # The most numbers in a fleet's matrices: a race holds those of several fleets at once.
 _MOST_NUMBERS = 2**25

@@ -34,7 +34,6 @@ from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted, Report, ignored
-from paofed.world.scenario import Scenario
 from paofed.world.worlds import MakesTrace, Setting, Worlds, setting_of
 
 ROUNDS = 4
@@ -57,7 +56,7 @@ class RaceInterrupted(Interrupted):
 
 
 def race(
-    scenario: Scenario | Worlds | MakesTrace | str | Path,
+    scenario: Setting | Worlds | MakesTrace | str | Path,
     candidates: str | Algorithm | Sequence[str | Algorithm],
     *,
     seed: int = 0,

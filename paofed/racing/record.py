@@ -10,7 +10,8 @@ from paofed.core.learners import chosen
 from paofed.racing.rejection import Standings, Student, behind_winner, last_of
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
-from paofed.words import MEAN_DB, listed, size, table
+from paofed.table import BYTES, COUNT, ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known
+from paofed.words import MEAN_DB, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,24 +98,24 @@ class Race:
         """Return what was tried as a table; empty where nothing was."""
         if not self.tried:
             return ""
-        header = [
-            "candidate",
-            score_name(self.units),
-            "behind (dB)",
-            "payload",
-            "kept",
-            "worlds",
-            "dropped",
-        ]
+        columns = (
+            ShownColumn("candidate", "candidate"),
+            ShownColumn("score", score_name(self.units), ESTIMATE),
+            ShownColumn("behind", "behind", ESTIMATE, "dB", missing="winner"),
+            ShownColumn("payload", "payload", BYTES),
+            ShownColumn("kept", "kept", COUNT),
+            ShownColumn("worlds", "worlds", WHOLE),
+            ShownColumn("dropped", "dropped"),
+        )
         rows = [
             [
                 one.candidate,
-                with_half(one.score),
-                "winner" if one.candidate == self.winner else with_half(one.behind),
-                size(one.payload),
-                f"{one.kept:,}",
-                str(one.worlds),
-                "" if one.dropped is None else f"after round {one.dropped}",
+                one.score,
+                None if one.candidate == self.winner else one.behind,
+                one.payload,
+                one.kept,
+                one.worlds,
+                None if one.dropped is None else f"after round {one.dropped}",
             ]
             for one in self.tried
         ]
@@ -122,7 +123,7 @@ class Race:
             f"payload: bytes of a run; kept: numbers that a device keeps; intervals of 95 % over "
             f"{self.units}, those of `behind` for all candidates at once"
         )
-        return f"{table(header, rows, left=(0, 6))}\n\n{over}"
+        return ShownTable(columns, rows, notes=(over,)).text()
 
     @property
     def sentence(self) -> str:
@@ -207,15 +208,6 @@ def plain(part: object) -> dict[str, Any]:
     }
 
 
-def known(value: Any) -> Any:
-    """Replace numbers that are not finite by None, as JSON has it."""
-    if isinstance(value, dict):
-        return {key: known(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [known(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def score_name(units: str) -> str:
     """Name a score over these units: dB are taken in each world, but of the mean over devices."""
     return MEAN_DB if units == "worlds" else "error (dB)"
@@ -223,20 +215,11 @@ def score_name(units: str) -> str:
 
 def score_said(score: Estimate, units: str) -> str:
     """Write a score over these units, with its name."""
-    return f"{with_half(score)} {MEAN_DB if units == 'worlds' else 'dB'}"
+    return f"{estimated(score)} {MEAN_DB if units == 'worlds' else 'dB'}"
 
 
 def compared(gain: Estimate) -> str:
     """Say a gain in words: a gain below 0 is a loss."""
     if gain.mean >= 0:
-        return f"{with_half(gain)} dB better"
-    return f"{with_half(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"
-
-
-def with_half(found: Estimate) -> str:
-    """Write a mean and half of its interval, where it has one."""
-    if not math.isfinite(found.mean):
-        return "diverged"
-    half = (found.high - found.low) / 2
-    mean = round(found.mean, 2) + 0.0  # adding 0.0 turns -0.0 into 0.0
-    return f"{mean:.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:.2f}"
+        return f"{estimated(gain)} dB better"
+    return f"{estimated(Estimate(-gain.mean, -gain.high, -gain.low, gain.runs))} dB worse"

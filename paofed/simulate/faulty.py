@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.given import apart
-from paofed.core.parts import SERVER, Channel, Part, Stamp, State, draws
+from paofed.core.parts import SERVER, Channel, Part, Stamp, State, draws, rule_and_numbers
 from paofed.core.selection import Windows, window
 from paofed.memory import require_memory
 from paofed.world.faults import FaultyMessages, Garbage, Liar
@@ -85,7 +84,7 @@ def _around(
     begin, first = uplink.init, uplink.init(features)
     fields = [f"own_{name}" for name in getattr(first, "_fields", ())]
     memory_type = cast(Any, namedtuple)("Faulty", [*fields, "faults", "listed"])
-    own, given = apart(uplink.send)
+    own, given = rule_and_numbers(uplink.send)
     send = partial(_sending(own, type(first) if fields else None, memory_type), given)
 
     def init(features: int) -> State:

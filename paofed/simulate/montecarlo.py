@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
+from importlib import import_module
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import split
-from paofed.algorithms.spec import resolve
+from paofed.algorithms.spec import asks_for_choice, resolve
 from paofed.core.metrics import curve_ticks
 from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
@@ -30,11 +31,11 @@ from paofed.simulate.results.result import Clean, Result, usual_every, versions
 from paofed.simulate.spread.crew import Crew, checked
 from paofed.simulate.spread.spreading import computed
 from paofed.simulate.stopping import Interrupted, Report
-from paofed.simulate.table.apart import learners_apart, without_contacts
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.baselines import chosen as chosen_baselines
-from paofed.simulate.table.beside import about, with_apart, with_baselines, with_errors
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
+from paofed.simulate.table.comparisons import about, with_apart, with_baselines, with_errors
+from paofed.simulate.table.learners_alone import learners_apart, without_contacts
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
@@ -67,7 +68,9 @@ def run(
 
     `scenario` is a Scenario, a preset's name or a file's path; or Worlds, or just a function
     (world, run) -> Trace. `methods` are one or several algorithms, each by name, with options as in
-    "pao-fed-u1:shared=8", or as a record.
+    "pao-fed-u1:shared=8", or as a record. An option `auto` of a name, as in
+    "pao-fed-u1:step_size=auto", is chosen by a race before the run, as `race` does with the same
+    seed; the result says what was tried.
 
     Worlds are those of `seed`, numbered from `first` on, so that others can run the rest: see
     Result.merge. With `same_world`, all runs have one map, fleet and test set. A curve has a point
@@ -90,16 +93,18 @@ def run(
     of the work that is done. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose
     `result` holds the finished runs.
     """
-    chosen, setting = _chosen(methods), setting_of(scenario)
+    setting, asked = setting_of(scenario), _listed(methods)
     seed, runs, first = whole("seed", seed), whole("runs", runs, least=1), whole("first", first, 0)
     cold_starts, beside = whole("cold_starts", cold_starts, least=0), chosen_baselines(baselines)
     every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
     workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, least=1)
     key_of(seed)  # a wrong seed is refused now, not in a thread
-    _check(setting, chosen, engine, precision)
-    require_room(setting, min(runs, workers))
     _check_kinds(same_world, clean, report)
     crew, indices = checked(Crew(workers, executor, store)), range(first, first + runs)
+    how = {"seed": seed, "engine": engine, "precision": precision, **crew._asdict()}
+    chosen, races, report = _raced(setting, asked, report, how)
+    _check(setting, chosen, engine, precision)
+    require_room(setting, min(runs, workers))
     common = (seed, same_world, every, precision, indices, workers)
     work = [
         _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
@@ -136,7 +141,7 @@ def run(
     shares += [_cost(apart.tasks.items()) if apart else 0.0]
     progress = _Progress(report, shares, runs)
     gathered = [Gathering(indices, len(chosen)) for _ in work]
-    found = partial(_found, gathered, provenance, setting, every)
+    found = partial(_found, gathered, provenance, setting, every, races)
     stages = map(progress.stage, range(len(tasks)))
     try:
         for part, gathering in zip(work, gathered, strict=True):
@@ -242,10 +247,39 @@ def _with_clean(setting: Setting, *, clean: bool) -> list[Setting]:
     return [setting, setting.model_copy(update={"faults": ()})]
 
 
-def _chosen(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[Algorithm]:
-    if isinstance(methods, str) or not isinstance(methods, Iterable):
-        return [resolve(methods)]
-    return [resolve(method) for method in methods]
+def _listed(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[str | Algorithm]:
+    """Return the methods as a list; refuse what is no method, before anything that takes long."""
+    listed = [methods] if isinstance(methods, str) or not isinstance(methods, Iterable) else methods
+    return [method if _asks(method) else resolve(method) for method in listed]
+
+
+def _asks(method: str | Algorithm) -> bool:
+    return isinstance(method, str) and asks_for_choice(method)
+
+
+def _raced(
+    setting: Setting,
+    methods: Sequence[str | Algorithm],
+    report: Report | None,
+    how: Mapping[str, Any],
+) -> tuple[list[Algorithm], Sequence[Any], Report | None]:
+    """Race for what is to be chosen; return the methods, the races, and how the run is to report.
+
+    Each race is as large a share of the work as the run.
+    """
+    parts = 1 + sum(map(_asks, methods))
+    if parts == 1:
+        return list(map(resolve, methods)), (), report
+    number = count()
+
+    def part() -> Report:
+        done = next(number)
+        return lambda share: report((done + share) / parts) if report is not None else None
+
+    # Rooms above this one, which run what they try by this very function.
+    racing, choosing = (import_module(f"paofed.racing.{room}") for room in ("race", "choosing"))
+    choice = choosing.choose(methods, lambda word: racing.race(setting, word, report=part(), **how))
+    return list(map(resolve, choice.methods)), choice.races, part()
 
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
@@ -276,7 +310,11 @@ def _kept(gathered: Sequence[Gathering]) -> list[int]:
 
 
 def _found(
-    gathered: Sequence[Gathering], provenance: Mapping[str, Any], scenario: Setting, every: int
+    gathered: Sequence[Gathering],
+    provenance: Mapping[str, Any],
+    scenario: Setting,
+    every: int,
+    races: Sequence[Any],
 ) -> Result:
     """Make a result of the runs that every engine has finished, with and without faults."""
     kept, results = _kept(gathered), []
@@ -290,6 +328,8 @@ def _found(
             result = with_errors(result, scenario.stream, judged)
         results.append(result)
     result, *clean = results
+    for race in races:
+        result = race.kept_in(result)
     return replace(result, clean=Clean.of(*clean)) if clean else result
 
 

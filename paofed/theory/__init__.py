@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paofed.theory.foresight import Foresight, foresee
-    from paofed.theory.outlook import Outlook
+    from paofed.theory.foresight import Foresight, Outlook, foresee
     from paofed.theory.second.curve import LearningCurve
     from paofed.theory.second.horizon import BestStep
     from paofed.theory.second.stability import StableStep
@@ -19,7 +18,7 @@ _HOMES = {
     "BestStep": "paofed.theory.second.horizon",
     "Foresight": "paofed.theory.foresight",
     "LearningCurve": "paofed.theory.second.curve",
-    "Outlook": "paofed.theory.outlook",
+    "Outlook": "paofed.theory.foresight",
     "StableStep": "paofed.theory.second.stability",
     "foresee": "paofed.theory.foresight",
 }

@@ -8,12 +8,12 @@ import numpy as np
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.errors import InputError
 from paofed.theory.moments import Moments, after_drifts, closed_form, estimated
-from paofed.theory.samples import SampleSource, points_in, points_of
-from paofed.world.events import CERTAIN
+from paofed.theory.sample_points import SampleSource, points_in, points_of
 from paofed.world.realize import make_world
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Targets, Trace, blend
+from paofed.world.value import CERTAIN
 
 _MOST_BYTES = 1_500_000_000
 _UNKNOWN = ("loss", "outages", "battery", "faults")  # laws of a scenario that theory does not know

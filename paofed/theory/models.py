@@ -12,10 +12,9 @@ from paofed.algorithms.base import Algorithm
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
-from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
-from paofed.theory.reach import Reach
+from paofed.theory.reach import Reach, picked_share
 from paofed.theory.weights import ExpectedWeights
 
 

@@ -1,11 +1,13 @@
-"""How far back an algorithm reaches: what its recursion must remember, known beforehand."""
+"""What is known of an algorithm beforehand: how far back it reaches, and what a contact costs."""
 
 import math
 from typing import NamedTuple, Self
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import BoolArray, IntArray
-from paofed.theory.fleet import FleetInTheory
+from paofed.core.metrics import Traffic
+from paofed.errors import AlgorithmError
+from paofed.theory.fleet import Contacts, FleetInTheory
 
 
 class Reach(NamedTuple):
@@ -58,3 +60,25 @@ class Reach(NamedTuple):
         answers = (self.longest + 1) * K * D if self.live else 0
         sums = self.ages.size * D**2 if self.by_sums else 0
         return 8.0 * (windows + weights + waiting + answers + sums)
+
+
+def expected(contacts: Contacts, method: Algorithm, features: int) -> Traffic:
+    """Return the traffic per client and tick, mean over the fleet: exact for any presence.
+
+    Means of dependent events add up too, so no independence is needed.
+    """
+    rate = float(contacts.available.mean()) * picked_share(method)
+    down, up, _ = method.require_paper_parts("theory")
+    return Traffic.of_floats(rate, up.size(features), down.size(features))
+
+
+def picked_share(method: Algorithm) -> float:
+    """Return the share of the available clients that takes part."""
+    if method.subset is None:
+        return 1.0
+    if method.subset >= 1:
+        raise AlgorithmError(
+            f"{method.name} picks a fixed number of clients ({method.subset}), so who takes part "
+            f"depends on everybody: theory needs a subset that is a fraction"
+        )
+    return method.subset

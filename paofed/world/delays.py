@@ -1,4 +1,4 @@
-"""How late a message is: laws of delay, each a small value.
+"""How late a message is, or lost: laws of delay and of loss, each a small value.
 
 Every law but a recorded one is a list of falling thresholds: the delay is `step` times the number
 of thresholds above a random word. Each group of clients may have a list and a step of its own.
@@ -12,9 +12,17 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from paofed.core.arrays import FloatArray, IntArray, WordArray
-from paofed.world.events import CERTAIN, ThresholdArray, threshold
 from paofed.world.recorded import Recorded
-from paofed.world.value import ByGroup, Grouped, Probability, Value
+from paofed.world.value import (
+    CERTAIN,
+    ByGroup,
+    Grouped,
+    Probability,
+    ThresholdArray,
+    Value,
+    by_group,
+    threshold,
+)
 
 # A law with a larger base would need a list of thousands of thresholds: its delays mean "lost".
 _LONGEST_TAIL = 0.999
@@ -132,3 +140,14 @@ class NoDelay(Value):
 Delay = Annotated[
     GeometricDelay | SteppedDelay | ListedDelay | NoDelay | Recorded, Field(discriminator="kind")
 ]
+
+
+class Loss(Grouped):
+    """At every contact, the client's message and the server's values are lost, each by chance."""
+
+    up: ByGroup[Probability] = 0.0
+    down: ByGroup[Probability] = 0.0
+
+    def thresholds(self, clients: IntArray) -> tuple[ThresholdArray, ThresholdArray]:
+        """Return the clients' thresholds of a loss on the way up and on the way down."""
+        return threshold(by_group(self.up, clients)), threshold(by_group(self.down, clients))

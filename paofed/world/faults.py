@@ -2,7 +2,8 @@
 
 Faulty readings are wrong before anything is learned from them; faulty messages become wrong on
 their way to the server. The values on which the fleet is judged are never faulty. Which clients a
-fault hits is drawn anew in every run.
+fault hits is drawn anew in every run. The command line has each fault as one word, such as
+`stuck:at=50`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +15,9 @@ from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
 from paofed.core.parts import SERVER, Stamp, draws
 from paofed.core.random import Key, normal, philox
-from paofed.world.events import threshold
+from paofed.errors import ScenarioError, unknown
 from paofed.world.table.columns import Unit
-from paofed.world.value import Probability, Value
+from paofed.world.value import Probability, Value, threshold
 
 _FAR = 1e30  # a fault of this size is obvious, and its numbers are still finite
 _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
@@ -271,3 +272,60 @@ def _occurrence(values: IntArray) -> IntArray:
     found = np.empty_like(values)
     found[order] = np.arange(values.size) - np.searchsorted(ordered, ordered)
     return found
+
+
+def parted(text: str) -> dict[str, Any]:
+    """Split a word such as `stuck:at=50` into a dictionary; several clients are joined by +.
+
+    >>> parted("stuck:at=50,clients=3+17")
+    {'kind': 'stuck', 'at': 50, 'clients': [3, 17]}
+    """
+    kind, _, said = text.partition(":")
+    if kind not in KINDS:
+        raise ScenarioError(f"{text}: {unknown('fault', kind, KINDS)}")
+    values: dict[str, Any] = {"kind": kind}
+    for pair in said.split(",") if said else []:
+        key, equals, value = pair.partition("=")
+        if key not in KINDS[kind].model_fields or key == "kind":
+            known = [name for name in KINDS[kind].model_fields if name != "kind"]
+            raise ScenarioError(f"{text}: {unknown('option', key, known)}")
+        if not equals:
+            raise ScenarioError(f"{text}: option {key!r} has no value: write {key}=VALUE")
+        if key in values:
+            raise ScenarioError(f"{text}: option {key!r} is given twice")
+        values[key] = _clients(value) if key == "clients" else _value(value)
+    return values
+
+
+def worded(fault: Fault) -> str:
+    """Write a fault as a word that `parted` reads; defaults are left out.
+
+    >>> from paofed.world.faults import Stuck
+    >>> worded(Stuck(clients=(3, 17), at=50.0))
+    'stuck:clients=3+17,at=50'
+    """
+    values = fault.model_dump(exclude_defaults=True)
+    said = ",".join(f"{key}={_said(value)}" for key, value in values.items())
+    return f"{type(fault).model_fields['kind'].default}:{said}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(str, value)) + "+" * (len(value) == 1)
+    return str(value).removesuffix(".0")
+
+
+def _clients(text: str) -> object:
+    """Read clients by number as a list: 3+17 is two clients, 3+ is client 3 alone."""
+    if "+" not in text[1:]:
+        return _value(text)
+    return [_value(part) for part in text.split("+") if part]
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

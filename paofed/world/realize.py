@@ -20,7 +20,6 @@ from paofed.core.parts import keys_of
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.errors import InputError
 from paofed.memory import require_memory
-from paofed.world.events import threshold
 from paofed.world.faults import Chance, FaultyReadings, Measured
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario, scenario_of
@@ -29,6 +28,7 @@ from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
+from paofed.world.value import threshold
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings

@@ -20,13 +20,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from paofed.core.features import require_features
 from paofed.errors import FileError, InputError, ScenarioError, shown, unknown
 from paofed.toml import toml_of
-from paofed.world.availability import Availability, Bursts
-from paofed.world.battery import Battery
-from paofed.world.delays import LONGEST, Delay
+from paofed.world.availability import Availability, Battery, Bursts, Outages
+from paofed.world.delays import LONGEST, Delay, Loss
 from paofed.world.faults import KINDS, AnyFault, Fault, FaultyReadings, column_of
-from paofed.world.loss import Loss
 from paofed.world.names import PRESETS, NewcomersKind, StartKind, source_of
-from paofed.world.outages import Outages
 from paofed.world.recorded import Recorded
 from paofed.world.streams import INPUTS, Stream, Synthetic
 from paofed.world.table.columns import Unit, duration_text, seconds
@@ -45,13 +42,12 @@ _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "newcomers": "whole",
     "personal": True,
 }
-# The values of these keys in results over tables from before the keys existed.
-_BEFORE: Mapping[str, Any] = {
-    "linear": False,
-    "start": "zeros",
-    "newcomers": "windows",
-    "personal": False,
+# Keys that are about a scenario's own samples alone: a table in their place has its own.
+_OF_A_STREAM = {
+    *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
+    *("linear", "start", "newcomers", "personal", "tick"),
 }
+LAWS = "ideal"  # whose presence and delays hold over a table where no other scenario is named
 UNSAID = ("tick", "contacts")  # keys that are written only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
@@ -305,6 +301,27 @@ class Scenario(Value):
             errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
             raise ScenarioError(_explain(errors[0], text, origin)) from None
 
+    @classmethod
+    def of_table(
+        cls,
+        file: str | Path,
+        stream: Mapping[str, Any],
+        laws: "Scenario | str | Path" = LAWS,
+        **values: Any,
+    ) -> Self:
+        """Make the scenario of a fleet whose readings are a table, as `paofed run --table` does.
+
+        `file` is a CSV file, say. `stream` says how it is read, with the keys of [stream] in a
+        scenario's file: `time`, `target` and `inputs`, `device` or `wide`, perhaps `calibration`
+        and others. `laws` is the scenario whose presence, delays, losses and faults hold; without
+        one, everybody is always there and nothing is late. `values` are other keys of a scenario,
+        such as `features`.
+        """
+        path, held = Path(file), scenario_of(laws).model_dump(exclude=_OF_A_STREAM)
+        read_from = {**stream, "kind": "table", "file": str(path.resolve())}
+        name = path.name.partition(".")[0] or "table"
+        return cls.made({"name": name, "stream": read_from, **held, **values}, "")
+
     def replace(self, **changes: Any) -> Self:
         """Return the scenario with other values, checked whole as those of a file are.
 
@@ -369,10 +386,8 @@ def _text(path: Path) -> str:
 def to_toml(values: Mapping[str, Any]) -> str:
     """Write a scenario's values as TOML; values that a table says itself are left out."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    over_table = tables["stream"].get("kind") == "table"
-    said = {**_BEFORE, **values} if over_table else values
-    left_out = _FOUND_IN_TABLE if over_table else ()
-    plain = {key: v for key, v in said.items() if key not in (*tables, *left_out, "faults")}
+    left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
+    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out, "faults")}
     lines = _assignments(plain)
     for key, table in tables.items():
         lines += ["", f"[{key}]", *_assignments(table)]

@@ -1,8 +1,14 @@
-"""The base of all values that make up a scenario: frozen, strictly typed, no unknown keys."""
+"""The base of all values that make up a scenario: frozen, strictly typed, no unknown keys.
+
+A probability is a threshold on a random word of 32 bits: an event is `word < threshold`, the same
+bit in every engine, precision and machine.
+"""
 
 from itertools import pairwise
 from typing import Annotated, Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -12,6 +18,23 @@ from pydantic import (
     Tag,
     model_validator,
 )
+
+from paofed.core.arrays import FloatArray, IntArray
+
+ThresholdArray = NDArray[np.uint64]
+
+CERTAIN = 1 << 32  # above every word
+
+
+def threshold(probability: ArrayLike) -> ThresholdArray:
+    """Return the number of words, out of 2^32, that mean yes."""
+    return np.rint(np.asarray(probability, dtype=np.float64) * CERTAIN).astype(np.uint64)
+
+
+def by_group(values: float | tuple[float, ...], clients: IntArray) -> FloatArray:
+    """Return the value of each client: client k is in group k mod G."""
+    groups = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    return groups[clients % groups.size]
 
 
 class Value(BaseModel):

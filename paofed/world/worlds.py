@@ -13,10 +13,10 @@ from paofed.core.random import philox
 from paofed.errors import PaofedError, ScenarioError, TraceError, in_one_line, whole
 from paofed.memory import require_memory
 from paofed.world.delays import LONGEST
-from paofed.world.events import threshold
 from paofed.world.realize import Purpose, realize, run_key, world_key
 from paofed.world.scenario import Scenario, scenario_of
 from paofed.world.trace import Trace
+from paofed.world.value import threshold
 
 MakesTrace: TypeAlias = Callable[[int, int], Trace]  # takes a world and a run in that world
 

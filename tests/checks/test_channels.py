@@ -277,14 +277,15 @@ def indexed(width: int) -> Channel:
             (Channel(send=when_changed, init=begin), "downlink", {"never silent"}),
             (Channel(send=FOUR.send, encode=floats, decode=from_floats), "uplink", set()),
         ],
-        everyday=2,
+        everyday=1,
     ),
 )
 def test_good_channels_keep_what_they_do_not_waive(
     channel: Channel, direction: str, waived: set[str]
 ) -> None:
     assert set(broken_promises(with_part(direction, channel))) == waived
-    assert not broken_promises(with_part(direction, channel, *waived))
+    if waived:
+        assert not broken_promises(with_part(direction, channel, *waived))
 
 
 KNOWN = "coordinates known to both"

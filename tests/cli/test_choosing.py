@@ -1,23 +1,20 @@
 """`auto` in the place of a value, as a user of `paofed run` meets it."""
 
 import json
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import paofed
 from paofed.archives import save_arrays
 from paofed.cli import main
-from paofed.cli.shared import choosing
 from paofed.errors import FileError
 from paofed.racing.race import RaceInterrupted, race
 from paofed.racing.record import Race
 from paofed.report.run.page import build
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread.crew import HERE
 from tests.natures import small_scenario
-from tests.racing.records import won_by
 from tests.racing.tables import CALIBRATION, readings
 from tests.world.table.tables import write
 
@@ -50,6 +47,9 @@ def test_one_option_of_one_algorithm(
     result = Result.load(tmp_path / "r.npz")
     assert result.algorithms == [expected.winner, "pao-fed-c1"]
     assert result.provenance["chosen"] == [expected.as_json()]
+    again = paofed.run(small, [ASKED, "pao-fed-c1", expected.winner], seed=3)
+    again.save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "r.npz").read_bytes()
     assert out.rstrip().endswith(expected.sentence)
     page = build(result, {})
     assert expected.sentence in page
@@ -73,26 +73,6 @@ def test_a_step_size_for_all_who_have_none(tmp_path: Path, capsys: Capture) -> N
     assert result.algorithms == [chosen["winner"], "online-fedsgd:step_size=0.3"]
     step = float(chosen["winner"].rpartition("=")[2])
     assert result.provenance["scenario"]["step_size"] == step
-
-
-@pytest.mark.parametrize(
-    ("option", "tried", "step"),
-    [
-        ("auto", ["learner=two-speed,step_size=0.05", "learner=lms,step_size=0.2"], 0.2),
-        ("auto", ["learner=two-speed,step_size=0.05"], 0.37),
-        (None, ["learner=lms,step_size=0.2"], 0.37),
-    ],
-)
-def test_baselines_have_no_step_of_another_learner(
-    option: str | None, tried: list[str], step: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = won_by(*tried)
-    monkeypatch.setattr(choosing, "_raced", lambda *_: found)
-    words = ["pao-fed-u1:learner=auto,step_size=auto", "pao-fed-c1:step_size=0.3"]
-    scenario, args = small_scenario(step_size=0.37), Namespace(step_size=option)
-    chosen = choosing.chosen(words, scenario, args, HERE)
-    assert chosen.words == [found.winner, words[1]]
-    assert chosen.scenario.step_size == step
 
 
 def test_without_enough_to_choose_by(tmp_path: Path, capsys: Capture) -> None:

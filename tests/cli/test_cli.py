@@ -111,14 +111,19 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert helped(["--version"], capsys) == [f"paofed {__version__}"]
 
 
-def test_actions_have_a_file_each() -> None:
+def test_commands_have_a_file_each_or_are_in_that_of_their_group() -> None:
     assert PAOFED.actions_of("run") == {}
-    several = {verb for verb in VERBS if PAOFED.actions_of(verb)}
+    several = {verb for verb in PAOFED.verbs if PAOFED.actions_of(verb)}
     assert several == {"fleet", "device"}
     files = {f"paofed.cli.{verb}": PAOFED.actions_of(verb) for verb in several}
-    for package, known in {**files, "lab.commands": LAB.verbs}.items():
-        folder = Path(import_module(package).__path__[0])
-        assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(known)
+    for name, known in {**files, "lab.commands": LAB.verbs}.items():
+        package = import_module(name)
+        homes = getattr(package, "HOMES", {})
+        found = {path.stem for path in Path(package.__path__[0]).glob("*.py")} - {"__init__"}
+        assert found == {homes.get(action, action) for action in known}
+        for home in {*homes.values()}:
+            here = {action for action in known if homes.get(action) == home}
+            assert import_module(f"{name}.{home}").COMMANDS.keys() == here
 
 
 @pytest.mark.parametrize(

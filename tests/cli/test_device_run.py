@@ -12,8 +12,7 @@ import pytest
 from paofed.cli import main
 from paofed.cli.device import run as module
 from paofed.live.device.device import Device
-from paofed.live.device.earlier_life import taken_up
-from paofed.live.device.state import save_state
+from paofed.live.device.state import save_state, taken_up
 from paofed.live.network.credential import Credential
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.level import IMPLAUSIBLE

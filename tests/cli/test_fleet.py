@@ -27,8 +27,8 @@ from paofed.live.protocol.coordinator import TOLERANCE
 from paofed.live.protocol.scaling import Scaling
 from paofed.live.server.judgement import Trouble
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
-from paofed.live.server.web import health
 from paofed.live.server.web.listener import Listener
+from paofed.live.server.web.site import of_health
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 
@@ -347,7 +347,7 @@ def test_fleets_do_not_understand_each_other(
         drawn.append(below)
         return 200 + len(drawn)
 
-    monkeypatch.setattr("paofed.cli.fleet.init.secrets.randbelow", draw)
+    monkeypatch.setattr("paofed.live.fleet.founding.secrets.randbelow", draw)
     for name, epoch in (("x", 201), ("y", 202)):
         done(capsys, "init", tmp_path / name, *NUMBERS, "--security", "none")
         with Fleet(tmp_path / name).store() as store:
@@ -796,7 +796,7 @@ def served(folder: Path, **changes: Any) -> Iterator[None]:
     with fleet.store() as store:
         status = Status.of("greenhouse", store.recover(), store.members())
     status = replace(status, **changes)
-    with Listener("127.0.0.1", 0, health.routes(lambda: status)) as monitor:
+    with Listener("127.0.0.1", 0, of_health(lambda: status)) as monitor:
         replace(fleet.settings, http=f"127.0.0.1:{monitor.port}").save(folder)
         yield
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.cli.shared.times import tick_of
+from paofed.cli.fleet.repair import tick_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import locked

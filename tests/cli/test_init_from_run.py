@@ -282,8 +282,8 @@ def changed(result: Result, file: Path, **table: object) -> Result:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"columns": None}, "did not keep the columns of its table: run it again"),
-        ({"ranges": None}, "did not keep the ranges of its table: run it again"),
+        ({"columns": None}, "its provenance.table.columns is missing or of another type"),
+        ({"ranges": None}, "its provenance.table.ranges is missing or of another type"),
         ({"ranges": [[0, 1]]}, "expected ranges of 8 numbers"),
         ({"ranges": [["a", "b"]] * 8}, "expected ranges of 8 numbers"),
         ({"columns": [{"transform": "compass", "name": "wind"}]}, "its target is a compass"),

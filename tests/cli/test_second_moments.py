@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paofed.cli import main
-from paofed.cli.shared import second_moments
+from paofed.report.paper import second_moments
 from paofed.report.paper.theory import PARTS, PREDICTED
 from paofed.theory.foresight import foresee
 from tests.natures import small_scenario

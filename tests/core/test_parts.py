@@ -1,5 +1,6 @@
 """What a method is made of: its random numbers, what travels, and what a device takes over."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from paofed.core.parts import (
     float_bytes,
     keys_of,
     overwrite,
+    rule_and_numbers,
     silence,
     travelled,
     zero_server,
@@ -203,3 +205,38 @@ def test_silence_holds_nothing_and_changes_nothing() -> None:
 def test_models_begin_as_zeros() -> None:
     for state in (zero_weights(5), zero_server(5, clients=3)):
         assert state.w.tolist() == [0.0] * 5
+
+
+def rule(*given: object) -> int:
+    return len(given)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (),
+        (1,),
+        (0.5, True, np.float32(2), np.bool_(1)),
+        ((1, (2.5, 3)), 4),
+        (np.arange(3), np.zeros((2, 2))),
+    ],
+)
+def test_numbers_are_taken_from_a_rule(numbers: tuple[object, ...]) -> None:
+    function, given = rule_and_numbers(partial(rule, *numbers))
+    assert function is rule
+    assert given == numbers or all(a is b for a, b in zip(given, numbers, strict=True))
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        rule,
+        partial(rule, rule),
+        partial(rule, 1, "word"),
+        partial(rule, np.array(["word"])),
+        partial(rule, np.zeros((3, 3)).T[::2]),
+        partial(sorted, key=len),
+    ],
+)
+def test_what_is_no_number_stays_with_its_rule(whole: object) -> None:
+    assert rule_and_numbers(whole) == (whole, ())

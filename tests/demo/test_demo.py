@@ -13,12 +13,11 @@ import pytest
 
 from paofed.cli import main
 from paofed.core.metrics import decibels
-from paofed.demo import account as accounting
 from paofed.demo import play as playing
-from paofed.demo.account import Account, account_of
+from paofed.demo import scene as accounting
 from paofed.demo.play import Play
 from paofed.demo.processes import find_broker
-from paofed.demo.scene import first_tick, manifest_of, scenario_of
+from paofed.demo.scene import Account, account_of, first_tick, manifest_of, scenario_of
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store

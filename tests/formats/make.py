@@ -23,7 +23,7 @@ from paofed.live.fleet.tokens import make_token
 from paofed.live.gateway import sources
 from paofed.live.gateway.examples import example
 from paofed.live.journal.exports import MESSAGES, export_messages
-from paofed.live.journal.schema import MIGRATIONS
+from paofed.live.journal.schema import FORMAT as DATABASE
 from paofed.live.model.fleet_model import MODEL
 from paofed.live.model.predictor import FORMAT as JSON_MODEL
 from paofed.live.protocol.edge import Edge
@@ -142,7 +142,7 @@ FILES: Mapping[str, Callable[[Path], object]] = {
     f"model-{JSON_MODEL}.json": lambda path: seeing_model().save(path, "json"),
     f"messages-{MESSAGES.format}.npz": _messages,
     f"state-{STATE.format}.npz": _state,
-    f"fleet-{len(MIGRATIONS)}-tokens-{TOKENS}.tar.gz": _backup,
+    f"fleet-{DATABASE}-tokens-{TOKENS}.tar.gz": _backup,
     f"sources-{sources.FORMAT}.json": _sources,
     "manifest-2.json": _manifest,
     "manifest-3.json": _seeing_manifest,

@@ -18,7 +18,7 @@ import pytest
 from paofed.archives import names_of
 from paofed.cli import main
 from paofed.errors import InputError
-from paofed.live.device.earlier_life import taken_up
+from paofed.live.device.state import taken_up
 from paofed.live.journal.database import FILE as STORE
 from tests.formats.make import EXPECTED, FILES, FOLDER
 from tests.formats.told import told
@@ -99,7 +99,7 @@ def newer_json(key: str) -> Callable[[Path, bytes], None]:
 
 
 def newer_fleet(path: Path, content: bytes) -> None:
-    """A backup whose database has a schema to come."""
+    """A backup whose database has a format to come."""
     tar, database = io.BytesIO(), path.with_name("database")
     with (
         tarfile.open(fileobj=io.BytesIO(gzip.decompress(content))) as old,
@@ -125,7 +125,6 @@ def newer_key(path: Path, content: bytes) -> None:
 
 NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
     **dict.fromkeys(NPZ, (newer_archive, r"of format 2, this paofed knows 1: upgrade paofed$")),
-    "state-2.npz": (newer_archive, r"of format 3, this paofed knows 2: upgrade paofed$"),
     "model-1.json": (newer_json("format"), r"it has format 2, this paofed knows 1: upgrade paofed"),
     "sources-1.json": (
         newer_json("format"),
@@ -139,7 +138,7 @@ NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
         lambda path, content: newer_credential(path, content),
         r"unknown entry 'horizon' .*: upgrade paofed",
     ),
-    "fleet-8-tokens-1.tar.gz": (newer_fleet, r"newer paofed \(schema 9, .* knows 8\): upgrade"),
+    "fleet-1-tokens-1.tar.gz": (newer_fleet, r"database of format 2, .* knows 1: upgrade paofed$"),
     **dict.fromkeys(("scenario.toml", "sweep.toml", "gateway.toml"), (newer_key, r"'horizon'")),
 }
 
@@ -158,7 +157,7 @@ def test_a_file_of_a_format_to_come_is_refused_in_one_line(name: str, tmp_path: 
 
 
 def test_every_file_that_is_kept_has_a_newer_one() -> None:
-    assert {*NEWER, "manifest-2.json", "state-1.npz", "fleet-7-tokens-1.tar.gz"} == set(KEPT)
+    assert {*NEWER, "manifest-2.json"} == set(KEPT)
 
 
 def test_a_number_that_no_format_has_is_refused(tmp_path: Path) -> None:
@@ -181,13 +180,13 @@ def test_the_command_line_says_so_too(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_device_puts_a_newer_state_aside_and_joins_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    state = tmp_path / "state-2.npz"
+    state = tmp_path / "state-1.npz"
     content = (FOLDER / state.name).read_bytes()
     newer_archive(state, content)
     newer = state.read_bytes()
     assert taken_up(state, 1, 1.0, 5) is None
-    assert "a device's state of format 3, this paofed knows 2; it is now" in caplog.text
-    assert (tmp_path / "state-2.npz.aside").read_bytes() == newer
+    assert "a device's state of format 2, this paofed knows 1; it is now" in caplog.text
+    assert (tmp_path / "state-1.npz.aside").read_bytes() == newer
     state.write_bytes(content)
     assert taken_up(state, 1, 1.0, 5) is not None
 

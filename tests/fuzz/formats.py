@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import polars
 
-from paofed.cli.shared.rows import SampleReader
 from paofed.errors import InputError
 from paofed.live.device.state import load_state, saved_manifest
 from paofed.live.fleet import settings, tokens
@@ -22,6 +21,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import CONFIRMED, REMEDY
 from paofed.live.journal.database import FILE as STORE
 from paofed.live.journal.store import Store
+from paofed.live.model.sample_lines import SampleReader
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.simulate.montecarlo import run

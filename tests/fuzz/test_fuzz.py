@@ -19,8 +19,8 @@ from tests.fuzz.mutation import in_tar
 from tests.fuzz.questions import asked, port, question, try_questions
 from tests.live.stores import execute
 
-FILES = effort(everyday=60, thorough=3000)
-REQUESTS = effort(everyday=24, thorough=600)
+FILES = effort(everyday=60, thorough=1500)
+REQUESTS = effort(everyday=24, thorough=300)
 
 
 def test_a_changed_file_is_read_or_refused_in_a_line() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from paofed.live.journal.database import FILE, StoreError
-from paofed.live.journal.earlier import as_before as as_before
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from tests.live.fleets import live, opened, records, server, stored, update

@@ -44,7 +44,7 @@ def test_the_optimum_of_trying_everything_at_length_is_not_better_than_is_said(
     made: FleetPlan,
 ) -> None:
     """Every candidate in many worlds of other seeds: within each budget, its best is the truth."""
-    worlds = effort(everyday=25, thorough=400)
+    worlds = effort(everyday=12, thorough=400)
     truth, rates = dict[str, np.ndarray](), dict[str, float]()
     shares = {one.candidate.contacts for one in made.offers} | {1.0, 0.5, 0.25, 0.125}
     for share in shares:

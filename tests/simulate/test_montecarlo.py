@@ -25,8 +25,8 @@ from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
-from paofed.simulate.table import beside as tables
 from paofed.simulate.table import coldstart
+from paofed.simulate.table import comparisons as tables
 from paofed.simulate.table.baselines import USUAL
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic
 from paofed.sweeping.asked import described
 from paofed.sweeping.axes import Axis, Span
 from paofed.sweeping.design import drawn, grid

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
-from paofed.theory.samples import SamplePoints, SampleSource
+from paofed.theory.sample_points import SamplePoints, SampleSource
 
 
 def fleet_of(

@@ -11,8 +11,8 @@ from paofed.core.parts import Channel
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 from paofed.simulate.montecarlo import run
-from paofed.theory.cost import expected, picked_share
 from paofed.theory.fleet import Contacts
+from paofed.theory.reach import expected, picked_share
 from tests.natures import small_scenario
 
 U1 = from_text("pao-fed-u1")

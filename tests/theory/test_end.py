@@ -8,7 +8,7 @@ import pytest
 from paofed import theory
 from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
-from paofed.theory import end
+from paofed.theory import mean
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels, mean_models
 from paofed.theory.modes import Modes
@@ -50,14 +50,14 @@ def test_means_that_begin_at_their_end_stay_there(text: str) -> None:
     for n in range(2000):
         followed.tick(n)
     solved, _ = models(SEEN, text)
-    end.begin_at_end(solved, reach, ticks=1000)
+    mean.begin_at_end(solved, reach, ticks=1000)
     np.testing.assert_allclose(solved.w, followed.w, rtol=1e-8)
     np.testing.assert_allclose(solved.state(0), followed.state(2000), rtol=1e-7, atol=1e-12)
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, why: str) -> tuple[FleetInTheory, str]:
     if why == "no room":
-        monkeypatch.setattr(end, "_MOST", 1)
+        monkeypatch.setattr(mean, "_MOST", 1)
     if why == "no memory":
         monkeypatch.setattr("os.sysconf", lambda _: 10)  # a machine of a hundred bytes
     unseen: Any = [[[0.6, 0.0], [0.0, 0.0]]] * 2  # the second feature never shows
@@ -73,17 +73,17 @@ def test_where_nothing_can_be_solved_means_begin_at_zero(
 ) -> None:
     fleet, text = refused(monkeypatch, why)
     begun, reach = models(fleet, text)
-    end.begin_at_end(begun, reach, ticks=1000)
+    mean.begin_at_end(begun, reach, ticks=1000)
     assert not begun.w.any()
 
 
 def test_what_takes_longer_to_solve_for_than_to_follow_is_followed() -> None:
     """A solution takes as many periods of ticks as the vector has entries."""
     begun, reach = models(SEEN, "pao-fed-u1:shared=1")
-    worth = begun.state(0).size * reach.period // end._WORTH
-    end.begin_at_end(begun, reach, ticks=worth - 1)
+    worth = begun.state(0).size * reach.period // mean._WORTH
+    mean.begin_at_end(begun, reach, ticks=worth - 1)
     assert not begun.w.any()
-    end.begin_at_end(begun, reach, ticks=worth + 1)
+    mean.begin_at_end(begun, reach, ticks=worth + 1)
     assert begun.w.all()
 
 

@@ -8,9 +8,9 @@ from paofed.algorithms.spec import from_text
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
-from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import growth, predict
+from paofed.theory.reach import picked_share
 from paofed.theory.weights import ExpectedWeights
 from tests.theory.fleets import fleet_of
 

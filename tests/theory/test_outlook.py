@@ -5,10 +5,10 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.errors import AlgorithmError, InputError
 from paofed.theory.bounds import step_sizes
-from paofed.theory.cost import expected
 from paofed.theory.fleet import FleetInTheory
+from paofed.theory.foresight import outlook
 from paofed.theory.mean import growth, predict
-from paofed.theory.outlook import outlook
+from paofed.theory.reach import expected
 from tests.natures import small_scenario
 from tests.theory.fleets import fleet_of
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from paofed.core.arrays import FloatArray
 from paofed.core.random import philox
-from paofed.world.battery import Battery
+from paofed.world.availability import Battery
 from paofed.world.realize import Purpose, realize, run_key, world_key
 from tests.world.test_laws import assert_binomial, fleet
 

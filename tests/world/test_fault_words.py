@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.errors import ScenarioError
-from paofed.world.fault_words import parted, worded
-from paofed.world.faults import FAULTS, KINDS
+from paofed.world.faults import FAULTS, KINDS, parted, worded
 
 NUMBERS = st.floats(1e-6, 1e6)
 CLIENTS = st.one_of(

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.world.availability import Bernoulli, Bursts
 from paofed.world.delays import GeometricDelay, ListedDelay, NoDelay, SteppedDelay
-from paofed.world.events import CERTAIN, by_group, threshold
 from paofed.world.realize import World, make_world, phases, realize, run_key
 from paofed.world.scenario import Scenario
 from paofed.world.streams import ClientLaws, target
 from paofed.world.trace import Trace
+from paofed.world.value import CERTAIN, by_group, threshold
 
 NATS = 22
 QUANTILES = (-2.0, -1.0, 0.0, 1.0, 2.0)

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, IntArray, WordArray
-from paofed.world import lookback
-from paofed.world.availability import Bursts, OnOff
-from paofed.world.battery import Cells
-from paofed.world.lookback import on_at
+from paofed.world import realize_samples
+from paofed.world.availability import Bursts, Cells, OnOff
+from paofed.world.realize_samples import on_at
 
 TICKS, CLIENTS = 40, 3
 seeds = st.integers(0, 2**32 - 1)
@@ -102,6 +101,6 @@ def test_a_battery_that_looks_back_equals_one_that_is_followed(
     wanted[n, k] = True
     mine = Cells(cells.capacity[k], cells.start[k], cells.fill[k])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookback, "_AT_ONCE", at_once)
-        found = lookback.offered_at(mine, lambda n, k: words[n, k], n, k)
+        patch.setattr(realize_samples, "_AT_ONCE", at_once)
+        found = realize_samples.offered_at(mine, lambda n, k: words[n, k], n, k)
     np.testing.assert_array_equal(found, cells.offers(wanted, words)[n, k])

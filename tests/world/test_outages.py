@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paofed.core.arrays import BoolArray, IntArray
-from paofed.world.outages import Outages
+from paofed.world.availability import Outages
 from paofed.world.realize import Purpose, realize, run_key, world_key
 from tests.world.test_laws import NATS, assert_binomial, fleet, surprise, turns
 

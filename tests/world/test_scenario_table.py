@@ -10,7 +10,7 @@ from paofed.core.features import median_distance
 from paofed.errors import ScenarioError
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.world.realize import make_world, realize
-from paofed.world.scenario import Scenario, to_toml
+from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from tests.world.table.tables import HEADER, fleet, hourly, table, with_gaps, write
 
@@ -332,15 +332,6 @@ def test_how_a_fleet_over_a_table_begins(folder: Path) -> None:
         assert Scenario.parse(scenario.to_toml(), "again", folder) == scenario
 
 
-def test_an_earlier_result_is_repeated_as_it_was(folder: Path) -> None:
-    """Its values say nothing of linear terms, a start and newcomers: there were none."""
-    keys = ("linear", "start", "newcomers", "personal")
-    values = Scenario.parse(TEXT, "fleet.toml", folder).model_dump()
-    earlier = {key: v for key, v in values.items() if key not in keys}
-    again = Scenario.parse(to_toml(earlier), "again", folder)
-    assert [getattr(again, key) for key in keys] == [False, "zeros", "windows", False]
-
-
 def test_linear_terms_need_room(folder: Path) -> None:
     at, says = complaint(changed("features = 9", "features = 4"), folder)
     assert at == "features = 4"
@@ -370,3 +361,18 @@ def test_what_needs_a_calibration_period_needs_a_table(line: str, says: str) -> 
         ).newcomers
         == "whole"
     )
+
+
+def test_a_table_has_the_laws_of_another_scenario(tmp_path: Path) -> None:
+    path = write(tmp_path / "green.house.csv", hourly(3, 60))
+    said = {"device": "device", "time": "time", "target": "y", "inputs": ["a", "b"]}
+    alone = Scenario.of_table(path, said)
+    assert (alone.name, alone.clients, alone.linear) == ("green", 3, True)
+    assert alone.availability.kind == Scenario.load("ideal").availability.kind
+    other = Scenario.of_table(str(path), said, "setting-1", features=9)
+    assert other == alone.replace(
+        **{key: getattr(Scenario.load("setting-1"), key) for key in ("availability", "delay")},
+        features=9,
+    )
+    with pytest.raises(ScenarioError, match=r"unknown key 'stream\.targett'|targett"):
+        Scenario.of_table(path, {**said, "targett": "y"})

@@ -1,8 +1,11 @@
-"""Numbers that people give as options: each is taken, or refused in one line."""
+"""Numbers that people give as options, each taken or refused, and the rows they are options of."""
 
 import math
 from typing import Any
 
+from paofed.algorithms.base import Algorithm
+from paofed.algorithms.online_fed import online_fedsgd
+from paofed.algorithms.pao_fed import pao_fed
 from paofed.errors import AlgorithmError
 
 
@@ -34,3 +37,12 @@ def fraction(name: str, value: Any) -> float:
     if number(name, value, 0.0, 1.0) == 1.0:
         raise AlgorithmError(f"{name} is {value!r}: expected a number below 1")
     return float(value)
+
+
+def row_of(shared: int | None) -> Algorithm:
+    """Return Online-FedSGD for None, else PAO-Fed-U1 with windows of `shared` coordinates.
+
+    Most rivals were published for whole models, with clients that rest while they are away. With
+    windows, clients learn while they are away, and rules work coordinate by coordinate.
+    """
+    return online_fedsgd() if shared is None else pao_fed("u1", shared=count("shared", shared))

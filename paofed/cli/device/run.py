@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paofed.cli.shared.rows import Row, SampleReader
-from paofed.cli.shared.samples import HeaderError
 from paofed.errors import InputError
 from paofed.files import require_writable
+from paofed.live.model.sample_lines import HeaderError, Row, SampleReader
 from paofed.words import counted
 
 if TYPE_CHECKING:  # imported where it is used: it needs paho-mqtt

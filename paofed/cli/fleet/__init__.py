@@ -37,3 +37,11 @@ ACTIONS = {
     },
 }
 EXAMPLE = "paofed fleet init greenhouse --input temperature:20:10 --target load:300:100"
+
+# The module of an action: all but the longest stand beside the others of their group.
+HOMES = {
+    action: title.replace(" ", "_")
+    for title, actions in ACTIONS.items()
+    for action in actions
+    if action != "init"
+}

@@ -6,8 +6,6 @@ HIGH (usually 10 scales from the offset) is not learned from. With --from the fi
 --out` wrote over a table, the fleet does what was run, and all of this is known.
 """
 
-import secrets
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import closing
@@ -15,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling, with_options
+from paofed.archives import is_run
+from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
 from paofed.cli.shared.folder import (
     accounts_of,
     add_accounts,
@@ -23,39 +22,25 @@ from paofed.cli.shared.folder import (
     rights_of,
     say_result,
 )
-from paofed.cli.shared.kinds import is_run
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.founding import USUAL, going_on, new_identity, new_manifest
 from paofed.live.fleet.issuing import AUTHORITY
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.topics import SERVER
-from paofed.live.protocol.change import Changes, changed_manifest
-from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.served import UNBOUNDED, usual_shared
+from paofed.live.protocol.change import Changes
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.served import UNBOUNDED, with_options
 from paofed.live.server.clock import at_present
 
 EXAMPLE = (
     "paofed fleet init greenhouse --input temperature:20:10 --input hour:12:6 "
     "--target load:300:100 --tick 60"
 )
-
-_USUAL = {
-    "tick_seconds": 60.0,
-    "algorithm": "pao-fed-u1",
-    "features": 200,
-    "kernel_width": 1.0,
-    "step_size": 0.4,
-    "max_age": 10,
-    "seed": 0,
-    "clip": USUAL_CLIP,
-    "bound": USUAL_BOUND,
-    "aside": True,
-}
-_EPOCHS = 256
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -71,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--model", choices=("first", "final"),
         help="with --from a run: begin with the model that the run began with or ended with "
         "(default: first)")  # fmt: skip
-    said = {name: f"default: {value}" for name, value in _USUAL.items()}
+    said = {name: f"default: {value}" for name, value in USUAL.items()}
     beside = {"shared": "default: 4", "aside": "default: yes", "learner": "default: lms"}
     add_agreement(parser, {**said, **beside})
     add("--name", help="name that begins every topic (default: the folder's)")
@@ -155,60 +140,32 @@ def _begun(args: Namespace) -> Manifest:
     for option, found in (("--input", args.input), ("--target", args.target)):
         if not found:
             raise InputError(f"fleet init needs {option}, or --from a fleet, a model or a run")
-    values = {**_USUAL, **with_options(given(args))}
-    if values["algorithm"] in UNBOUNDED and not hasattr(args, "clip"):
-        values["clip"] = None
-    return Manifest(
-        **{"shared": usual_shared(values["algorithm"], values["features"]), **values},
-        **_new_identity(),
-        inputs=tuple(number.limited() for number in args.input),
-        target=args.target.limited(),
-    )
+    return new_manifest(args.input, args.target, with_options(given(args)))
 
 
 def _taken(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that goes on from another's model, and that model."""
     model = _model(args.other)
-    manifest = _changed(args, model.manifest, with_options(given(args)))
-    return _Agreed(replace(manifest, **_new_identity()), model.w)
+    manifest = going_on(model.manifest, _changes(args, with_options(given(args))))
+    return _Agreed(replace(manifest, **new_identity()), model.w)
 
 
 def _as_run(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that does what was run over a table, beginning now."""
-    from paofed.cli.shared.run_fleet import best_served, fleet_of
+    from paofed.report.run.run_fleet import Begin, agreed_as_run
     from paofed.report.run.table_run import TableRun
 
-    run, values = TableRun.load(args.other), given(args)
-    name = values.pop("algorithm", None) or best_served(run)
-    run.require(name)
-    start = run.end(name) if args.model == "final" else run.start()
-    was = fleet_of(run, name, start, values.get("tick_seconds"))
-    manifest, identity = _changed(args, was, values), _new_identity()
-    now = identity["start"]  # `now` is in the middle of a tick of the table, if the table went on
-    identity["from_time"] = now - (now - was.start) % was.tick_seconds
-    added = [f"{key} {_USUAL[key]:g}" for key in _lacking(was, was.algorithm) if key not in values]
-    beside = f", with {' and '.join(added)} as in any new fleet" if added else ""
-    told = f"as was run:        {name}, from its {args.model or 'first'} model on{beside}\n"
-    return _Agreed(replace(manifest, **identity), manifest.begins_with, told)
+    values = given(args)
+    begin: Begin = args.model or "first"
+    name = values.pop("algorithm", None)
+    found = agreed_as_run(TableRun.load(args.other), name, begin, _changes(args, values))
+    beside = f", with {' and '.join(found.added)} as in any new fleet" if found.added else ""
+    told = f"as was run:        {found.name}, from its {begin} model on{beside}\n"
+    return _Agreed(found.manifest, found.manifest.begins_with, told)
 
 
-def _changed(args: Namespace, manifest: Manifest, values: Mapping[str, Any]) -> Manifest:
-    """Return a manifest with the values given, and with the bounds and ranges of new fleets."""
-    algorithm = values.get("algorithm", manifest.algorithm)
-    values = {**{name: _USUAL[name] for name in _lacking(manifest, algorithm)}, **values}
-    changes = Changes(values=values, inputs=tuple(args.input), target=args.target)
-    manifest = changed_manifest(manifest, changes)
-    # Old fleets have no ranges; those with `seen` have them where there can be any.
-    if manifest.seen is None:
-        inputs = tuple(number.limited() for number in manifest.inputs)
-        manifest = replace(manifest, inputs=inputs, target=manifest.target.limited())
-    return manifest
-
-
-def _lacking(manifest: Manifest, algorithm: str) -> list[str]:
-    """Return the bounds of new fleets that a manifest lacks, and can have under an algorithm."""
-    possible = ("bound",) if algorithm in UNBOUNDED else ("clip", "bound")
-    return [name for name in possible if getattr(manifest, name) is None]
+def _changes(args: Namespace, values: Mapping[str, Any]) -> Changes:
+    return Changes(values=values, inputs=tuple(args.input), target=args.target)
 
 
 def _unbounded(manifest: Manifest) -> str:
@@ -233,14 +190,3 @@ def _model(other: Path) -> FleetModel:
         return FleetModel.load(other)
     with closing(Store.open(other)) as store:
         return FleetModel.of(at_present(store))
-
-
-def _new_identity() -> dict[str, Any]:
-    """Return what tells a fleet from every other: devices of other fleets are not understood."""
-    return {
-        "start": time.time(),
-        "epoch": secrets.randbelow(_EPOCHS),
-        "from_tick": 0,
-        "from_time": None,
-        "lineage": 0,
-    }

@@ -4,11 +4,10 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from paofed.algorithms.spec import parted
 from paofed.core.learners import NAMES
 from paofed.live.protocol.change import Limits
 from paofed.live.protocol.scaling import ManifestError, Scaling
-from paofed.live.protocol.served import SERVED, require_served
+from paofed.live.protocol.served import SERVED
 
 NUMBER = "NAME[:OFFSET:SCALE[:LOW:HIGH]]"
 # What is added for numbers that are left out, by how many are given.
@@ -113,15 +112,6 @@ def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
 def given(args: Namespace) -> dict[str, Any]:
     """Return the values that were given, by field of the manifest."""
     return {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
-
-
-def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with an algorithm's options separate, as a manifest has them."""
-    if "algorithm" not in values:
-        return dict(values)
-    require_served(values["algorithm"].partition(":")[0])
-    algorithm, options = parted(values["algorithm"])
-    return {**values, "algorithm": algorithm, "options": options or None}
 
 
 def scaling(text: str) -> Scaling:

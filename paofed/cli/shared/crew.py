@@ -7,10 +7,10 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError, whole
 from paofed.files import require_folder
-from paofed.simulate.engines import ENGINES, USUAL
+from paofed.simulate.engines import ENGINES, USUAL, engine_of
 from paofed.simulate.spread.crew import Crew
 from paofed.words import counted
 
@@ -56,6 +56,13 @@ def crew_of(args: Namespace) -> Iterator[Crew]:
         except KeyboardInterrupt:
             tell_how_to_go_on(args)
             raise
+
+
+@contextmanager
+def stage(what: str) -> Iterator[Progress]:
+    """Show the progress of one stage, and say so if kernels must be compiled first."""
+    with Progress(what) as progress, engine_of(USUAL).announced(say):
+        yield progress
 
 
 class _Reused(logging.Handler):

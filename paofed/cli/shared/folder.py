@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.live.fleet.accounts import BrokerAccount, account_of, read_accounts, rights
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.manifest import Manifest
@@ -26,6 +26,25 @@ def add_accounts(parser: ArgumentParser) -> None:
     parser.add_argument("--accounts", type=Path, metavar="FILE",
         help="for a broker that is not the fleet's own: CSV file label,user,password with a line "
         "for each user")  # fmt: skip
+
+
+def add_labels(parser: ArgumentParser, off: str, *, nargs: str, who: str = "a device") -> None:
+    """Declare the devices that something is said of, and --off, which takes it back."""
+    parser.add_argument("labels", nargs=nargs, metavar="LABEL", help=f"name of {who}")
+    parser.add_argument("--off", action="store_true", help=off)
+
+
+def add_dry_run(parser: ArgumentParser) -> None:
+    """Declare the option --dry-run."""
+    parser.add_argument("--dry-run", action="store_true",
+        help="only say what would change; the server may run")  # fmt: skip
+
+
+def add_validation(parser: ArgumentParser) -> None:
+    """Declare the file of samples to judge a model by."""
+    parser.add_argument("--validation", type=Path, metavar="FILE",
+        help="file of samples with their target, CSV or JSON lines, to judge the model "
+        "by")  # fmt: skip
 
 
 def fleet_of(args: Namespace) -> Fleet:

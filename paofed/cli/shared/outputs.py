@@ -1,13 +1,10 @@
 """What `run` and `result` have in common: a Result as a table, JSON, CSV or figure."""
 
-import json
-import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import require_folder, require_writable
@@ -89,8 +86,8 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 
 def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
     """Write the files asked for, then print the summary; `saved` is the result's file, if any."""
-    from paofed.cli.shared.summary import as_json, as_table
     from paofed.report.run.again import processors
+    from paofed.report.run.summary import as_table
 
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
@@ -106,10 +103,7 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
             )
     if words := processors(result):
         say(words)
-    if args.json:
-        print(json.dumps(as_json(result, args.tariff)))
-    else:
-        print(as_table(result, args.tariff, saved))
+    print(result.to_json(args.tariff) if args.json else as_table(result, args.tariff, saved))
 
 
 def _draw(result: Result, args: Namespace) -> None:
@@ -129,12 +123,3 @@ def _draw(result: Result, args: Namespace) -> None:
             else draw.error_against_traffic(result, tariff=tariff)
         )
         draw.save(against, args.traffic_figure)
-
-
-def plain(value: Any) -> Any:
-    """Replace NaN, which JSON does not have, by None."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Progress on stderr: a line that moves on a terminal, a few lines elsewhere."""
+"""What people are told on stderr: remarks, and progress as a line that moves on a terminal."""
 
 import sys
 import threading
@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from typing import Self
 
 _ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two reports
+
+
+def say(text: str) -> None:
+    """Tell people, on stderr, something that is not a result."""
+    print(text, file=sys.stderr)
 
 
 class Progress:

@@ -1,21 +1,17 @@
 """The paper's study as it goes on: its page, written again and again, and its tables in the end."""
 
-import html
-from collections.abc import Iterator
 from pathlib import Path
 
-from paofed.cli.shared.summary import as_table
 from paofed.files import write_text
 from paofed.report.comparison.figure import figures
+from paofed.report.comparison.judged import published
 from paofed.report.comparison.page import in_short
-from paofed.report.comparison.published import published
 from paofed.report.paper.claims import II, I
 from paofed.report.paper.gallery import gallery
-from paofed.report.paper.page import build
+from paofed.report.paper.page import Beyond, build
 from paofed.report.paper.study import Study
+from paofed.report.run.summary import as_table
 from paofed.report.shared.figures import save_all
-from paofed.report.shared.markup import heading, note
-from paofed.words import table
 
 
 class StudyPage:
@@ -25,15 +21,15 @@ class StudyPage:
         self._folder, self._command, self._seed = folder, command, seed
         self._study = Study({}, {})
         self._drawings: dict[str, tuple[str, str]] = {}
-        self._beyond: list[str] = []
+        self._beyond: Beyond | None = None
 
     def show(self, study: Study) -> None:
         """Draw what was not drawn yet, and write the page."""
         first = not self._drawings
         self._draw(study)
         self._write()
-        if not first and not self._beyond:  # the first picture shall not wait for these
-            self._beyond = list(_beyond(self._folder))
+        if not first and self._beyond is None:  # the first picture shall not wait for these
+            self._beyond = _beyond(self._folder)
             self._write()
 
     def end(self, study: Study | None) -> None:
@@ -57,29 +53,13 @@ class StudyPage:
         write_text(self._folder / "report.html", page)
 
 
-def _beyond(folder: Path) -> Iterator[str]:
-    """Yield the published comparison with other methods, drawn here and not run again."""
+def _beyond(folder: Path) -> Beyond:
+    """Return the published comparison with other methods, drawn here and not run again."""
     found, command, about = published()
-    yield f"<section>{heading('Beyond the paper: other methods at equal bytes')}"
-    yield from in_short(found, save_all(figures(found), folder))
-    made = (
-        f"Not run here: {command}, in a checkout of paofed {about['paofed']}, made these numbers."
-    )
-    yield f"{note(html.escape(made))}</section>"
+    return Beyond(in_short(found, save_all(figures(found), folder)), command, about["paofed"])
 
 
 def as_text(study: Study) -> str:
     """Return both settings of the paper as tables, and the verdicts on its claims."""
-    rows = [
-        [
-            claim.key,
-            f"{e.mean:.2f}",
-            f"[{e.low:.2f}, {e.high:.2f}]",
-            claim.shown_unit,
-            found.verdict,
-        ]
-        for claim, found in study.verdicts()
-        for e in [claim.shown(found)]
-    ]
-    claims = table(["claim", "found", "95 %", "", "verdict"], rows, left=(0, 3, 4))
-    return "\n\n".join([*(as_table(study.results[setting]) for setting in (I, II)), claims])
+    finals = [as_table(study.results[setting]) for setting in (I, II)]
+    return "\n\n".join([*finals, study.verdict_table().text()])

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from paofed.algorithms.spec import AUTO
 from paofed.cli.program import SCENARIO_FIRST
-from paofed.cli.shared.stderr import say
+from paofed.cli.shared.progress import say
 from paofed.errors import InputError, ScenarioError
-from paofed.racing.candidates import AUTO
 from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind
 
 if TYPE_CHECKING:
@@ -38,12 +38,6 @@ _VALUES = (
     "contacts",
 )
 _TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
-# Keys of a scenario that are about its own samples alone.
-_OF_A_STREAM = {
-    *("name", "ticks", "clients", "kernel_width", "test_samples", "stream"),
-    *("linear", "start", "newcomers", "personal", "tick"),
-}
-_LAWS_WITHOUT = "ideal"  # whose laws of presence and delay hold where no scenario is named
 
 
 def add_arguments(
@@ -124,6 +118,30 @@ def add_arguments(
         help="decimal point of the numbers in a CSV (default: .)")  # fmt: skip
 
 
+def add_seed(parser: ArgumentParser) -> None:
+    """Declare the option --seed."""
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed of every random number, from 0 to 2^64 - 1: the same seed gives the same "
+        "events everywhere (default: %(default)s)",
+    )
+
+
+def add_world(parser: ArgumentParser) -> None:
+    """Declare the options --seed and --world of verbs that look at one world."""
+    add_seed(parser)
+    parser.add_argument(
+        "--world",
+        type=int,
+        default=0,
+        metavar="W",
+        help="number of the world (default: %(default)s)",
+    )
+
+
 def check(args: Namespace) -> None:
     """Refuse options that do not go together, before any file is read."""
     if args.table is not None:
@@ -146,24 +164,25 @@ def check(args: Namespace) -> None:
 
 def world_of(args: Namespace) -> "Scenario":
     """Make the scenario that was asked for."""
-    from paofed.world.fault_words import worded
-    from paofed.world.scenario import Scenario
+    from paofed.world.faults import worded
+    from paofed.world.scenario import LAWS, Scenario
 
     check(args)
     changes = {key: value for key, value in _given(args, _VALUES).items() if value != AUTO}
     if args.table is None and args.tick is not None:
         changes["tick"] = args.tick
-    base = Scenario.load(args.scenario or _LAWS_WITHOUT)
+    base = Scenario.load(args.scenario or LAWS)
     if args.table is None and not (changes or args.fault):
         return base
     changes["faults"] = [*base.model_dump()["faults"], *map(_fault, args.fault)]
     with _told_as_typed([*map(worded, base.faults), *args.fault]):
-        values = base.model_dump() if args.table is None else _over_table(args, base)
-        return Scenario.made({**values, **changes}, "")
+        if args.table is not None:
+            return Scenario.of_table(args.table, _stream(args), base, **changes)
+        return Scenario.made({**base.model_dump(), **changes}, "")
 
 
 def _fault(text: str) -> dict[str, Any]:
-    from paofed.world.fault_words import parted
+    from paofed.world.faults import parted
 
     try:
         return parted(text)
@@ -197,16 +216,13 @@ def _as_typed(text: str) -> str:
     return re.sub(r"`(\w+)`", lambda key: _option(key[1]) if key[1] in _TYPED else key[0], text)
 
 
-def _over_table(args: Namespace, base: "Scenario") -> dict[str, Any]:
-    """Return the values of a scenario over the table that was named, with the laws of another."""
-    laws = base.model_dump(exclude=_OF_A_STREAM)
+def _stream(args: Namespace) -> dict[str, Any]:
+    """Return what was said of the table."""
     stream = _given(args, (*_REQUIRED, *_OPTIONAL))
     for key in _LISTS:
         if key in stream:
             stream[key] = [part.strip() for part in stream[key].split(",")]
-    stream |= {"kind": "table", "file": str(args.table.resolve())}
-    name = args.table.name.partition(".")[0] or "table"
-    return {"name": name, "stream": stream, **laws}
+    return stream
 
 
 def tell(scenario: "Scenario", args: Namespace) -> None:

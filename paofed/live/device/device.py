@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from paofed.errors import FileError, InputError, PaofedError
-from paofed.live.device.earlier_life import TOO_LARGE, taken_up
 from paofed.live.device.footprint import Footprint, footprint
-from paofed.live.device.state import save_state
+from paofed.live.device.state import TOO_LARGE, save_state, taken_up
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import KEEP_ALIVE, Mqtt
 from paofed.live.network.topics import SERVER

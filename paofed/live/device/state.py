@@ -1,8 +1,11 @@
 """What a device keeps through a power cut: one small file, whole or not there."""
 
+import logging
 import math
+import os
 import re
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, names_of, save_arrays
-from paofed.errors import FileError, NewerFormatError
+from paofed.errors import FileError, InputError, NewerFormatError
 from paofed.forms import Contents, Form
 from paofed.live.protocol.edge import MOST_NEWS, Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import LAST_TICK
 
+_log = logging.getLogger("paofed.device")
+TOO_LARGE = (
+    "with %s, the model's numbers are too large to be sent (a wrong sample, or a step size of %g "
+    "that is too large): this device starts again from the fleet's model"
+)
 STATE = Contents(
     arrays={
         "epoch": Form("iu"),
@@ -27,15 +35,14 @@ STATE = Contents(
         "ticks": Form("iu", "U"),
         "left": Form("iu", "U"),
         "values": Form("iuf", "Vm"),  # as they travel; one empty row where no update waits
+        "levels": Form("iu", "U"),
+        "news": Form("iu"),
+        "recent": Form("f", "3"),
+        "intervals": Form("f", "3"),
+        "manifest": Form("U"),
     },
-    optional=(
-        {"manifest": Form("U")},
-        {"levels": Form("iu", "U"), "recent": Form("f", "3")},  # since wire version 2
-        {"intervals": Form("f", "3")},  # since devices have intervals
-        {"news": Form("iu")},  # since devices read; without it, a device may have learned
-        # The values that lags look back at.
-        {"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},
-    ),
+    # The values that lags look back at.
+    optional=({"past_ticks": Form("iu", "P"), "past_values": Form("f", "Pn")},),
     beside="model_",  # the state of the learner
     sizes={
         "D": "features",
@@ -46,7 +53,6 @@ STATE = Contents(
         "n": "numbers that are looked back at",
     },
     may_be_none="UmP",
-    format=2,  # 1 had no `news`
 )
 
 _OWN = {"merged", "joined", "stamped"}  # names of arrays that no other archive of paofed has
@@ -140,12 +146,46 @@ def _require_sense(state: dict[str, NDArray[Any]]) -> None:
     heard = int(state["merged"]), int(state["stamped"])  # -1: never
     if min(*heard, *updates) < -1 or max(*heard, *updates) > LAST_TICK or -1 in updates:
         raise ValueError("ticks out of range")
-    if not 0 <= int(state.get("news", 0)) <= MOST_NEWS:
+    if not 0 <= int(state["news"]) <= MOST_NEWS:
         raise ValueError("more updates to be made than one sample gives")
-    start, samples, misses = state.get("intervals", np.array([1.0, 0.0, 0.0])).tolist()
+    start, samples, misses = state["intervals"].tolist()
     if not (0 < start < math.inf and 0 <= misses <= samples < math.inf):
         raise ValueError("counts of intervals that cannot be")
 
 
 def _foreign(path: str | Path) -> FileError:
     return FileError(f"{path} is no device's state: delete it to join the fleet anew")
+
+
+def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | None:
+    """Return a device as it was saved.
+
+    A state that is damaged, or of another fleet or device, is put aside, so that a device survives
+    a power cut without a person. A file that never was a state is an error, and is left alone.
+    """
+    if not state.exists():
+        return None
+    if not os.access(state, os.R_OK):
+        raise FileError(f"{state} may not be read")
+    try:
+        manifest = saved_manifest(state)
+        if manifest is None or manifest.start != since:
+            raise FileError(f"{state} is of another fleet")
+        edge = Edge(manifest, device, patience=patience)
+        if not load_state(state, edge):
+            raise FileError(f"{state} is of another device")
+        if edge.restarts:
+            _log.warning(TOO_LARGE, "what was saved", manifest.step_size)
+    except InputError as error:
+        require_state(state)
+        _put_aside(state, str(error).partition(":")[0])
+        return None
+    return edge
+
+
+def _put_aside(state: Path, why: str) -> None:
+    """Give a file another name, which no file has yet."""
+    names = (f"{state.name}.aside{f'-{number}' * (number > 1)}" for number in count(1))
+    aside = next(path for path in map(state.with_name, names) if not path.exists())
+    _log.warning("%s; it is now %s, and this device joins anew", why, aside.name)
+    state.rename(aside)

@@ -244,8 +244,7 @@ class Fleet(Issuing):
 
         A store that was restored from a copy may have forgotten a quarantine, a removal or a
         rotation of which the broker's files still know. Whoever is refused by either of them is
-        refused. The file of an earlier paofed may lack a right. Returns whether the broker knows
-        all of this.
+        refused. Returns whether the broker knows all of this.
         """
         if self.settings.security in ("none", "external"):
             return True

@@ -134,7 +134,6 @@ def access(topics: Topics, members: Iterable[Member]) -> str:
         f"pattern write {topics.up_of_user}",
         f"pattern read {topics.down_of_user}",
         f"pattern read {topics.manifest}",
-        f"pattern read {topics.first_manifest}",
     ]
     for member in members:
         if member.removed or member.quarantined:

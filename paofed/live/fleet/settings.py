@@ -101,8 +101,7 @@ class Settings:
             if "name" not in values:
                 raise SettingsError("there is no name")
             _check_types(values)
-            # Fleets that were made before there was a choice have short names.
-            return cls(**{"users": "short", **values})
+            return cls(**values)
         except InputError as error:
             raise SettingsError(f"{path}: {error}") from None
 

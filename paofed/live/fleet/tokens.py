@@ -67,7 +67,7 @@ class Tokens:
             return None
         try:
             values = json.loads(read_text(path))
-            require_format(f"{path} has tokens", values.get("format", 1), FORMAT)
+            require_format(f"{path} has tokens", values["format"], FORMAT)
             return cls._read(values)
         except NewerFormatError:
             raise

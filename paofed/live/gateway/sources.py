@@ -141,7 +141,7 @@ def load(folder: Path, credential: Credential) -> tuple[dict[str, TelemetrySourc
         return {}, {}
     try:
         content: Any = json.loads(read_text(path))
-        require_format(f"{path} has sources", content.get("format", 1), FORMAT)
+        require_format(f"{path} has sources", content["format"], FORMAT)
         sources = {name: TelemetrySource(**values) for name, values in content["sources"].items()}
         passed_over: dict[str, int] = dict(content["passed_over"])
         _require_right(sources, passed_over)

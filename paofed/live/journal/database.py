@@ -2,15 +2,15 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paofed.errors import InputError, PaofedError
+from paofed.errors import InputError, PaofedError, require_format
 from paofed.files import locking
 from paofed.live.journal import confirmed
 from paofed.live.journal.confirmed import Confirmed
-from paofed.live.journal.schema import MIGRATIONS, SEALED, checksum
+from paofed.live.journal.schema import FORMAT, TABLES, checksum
 from paofed.words import counted
 
 FILE = "fleet.sqlite"
@@ -60,60 +60,24 @@ class Database:
         if found != "ok":
             raise sqlite3.DatabaseError(found)
 
-    def _require_tables(self) -> None:
-        if not self._version():
+    def _make_tables(self) -> None:
+        """Make the tables of a new fleet, and begin to count what is confirmed."""
+        with explained(self.folder / FILE):
+            self._connection.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT;")
+        with self._writing():
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
+        self._begin_confirming()
+
+    def _require_format(self) -> None:
+        """Refuse a file without tables, or with those of a later paofed."""
+        number = int(self._rows("PRAGMA user_version")[0][0])
+        if not number:
             raise StoreError(
                 f"{self.folder / FILE} is empty, or what was written to {FILE}-wal is lost: "
                 f"{LAST_RESORT}"
             )
-
-    def _migrate(
-        self, *, to_repair: bool = False, sync: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Bring the schema up to date, in one transaction: a half-made schema never exists."""
-        if self._version() == len(MIGRATIONS):
-            return
-        with ExitStack() as until_committed, self._writing():
-            # Read again, since another process may have migrated meanwhile.
-            version = self._version()
-            if version == len(MIGRATIONS):
-                return
-            if version:  # an older server, at work or about to start, would write in its own way
-                until_committed.enter_context(locked(self.folder, by=" by an older paofed"))
-            for statement in statements("".join(MIGRATIONS[version:])):
-                self._connection.execute(statement)
-            sync("inside upgrade")
-            self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-            self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
-            self._carry_over(version)
-            if version < SEALED:
-                self._begin_sealed(to_repair=to_repair)
-            sync("before upgrade's commit")
-        sync("after upgrade's commit")
-
-    def _carry_over(self, version: int) -> None:
-        """Bring the content of rows up to date; `version` is that of the schema they come from."""
-
-    def _version(self) -> int:
-        """Return how many migrations were done; more than are known is an error."""
-        version = int(self._rows("PRAGMA user_version")[0][0])
-        if version > len(MIGRATIONS):
-            raise StoreError(
-                f"{self.folder} was written by a newer paofed (schema {version}, this one knows "
-                f"{len(MIGRATIONS)}): upgrade paofed"
-            )
-        return version
-
-    def _begin_sealed(self, *, to_repair: bool) -> None:
-        """Count from now on what is confirmed; a newer database's count is not forgotten."""
-        known, held = self._noted(), self._held()
-        if known is None or (known.lines <= held.lines and known.changes <= held.changes):
-            self._begin_confirming()  # before the commit, after which the file has to be there
-            return
-        # An older paofed's copy was put in the place of a newer database; both began alike.
-        self._connection.execute("UPDATE seal SET history = ?", (known.history,))
-        if not to_repair:
-            self._require(known, self._held())
+        require_format(f"{self.folder / FILE} is a fleet's database", number, FORMAT)
 
     def _schema(self) -> int:
         rows = self._rows(  # as bytes, since damaged text cannot be decoded
@@ -230,14 +194,14 @@ class Database:
 
 
 @contextmanager
-def locked(folder: str | Path, *, by: str = "") -> Iterator[None]:
+def locked(folder: str | Path) -> Iterator[None]:
     """Be the only process that changes a fleet's model; the lock ends with the process.
 
-    `by` says in the error for others who holds the lock. The folder itself is locked, since nobody
-    can delete it and go on; the file `lock` is what earlier versions look at.
+    The folder itself is locked, since nobody can delete it and go on, and a file in it, since some
+    network file systems lock files alone.
     """
     folder = Path(folder)
-    running = f"a server of {folder}{by} is running: stop it first, or leave it at work"
+    running = f"a server of {folder} is running: stop it first, or leave it at work"
     with locking(folder / "lock", StoreError(running)), locking(folder, StoreError(running)):
         yield
 
@@ -296,16 +260,6 @@ def explained(path: Path) -> Iterator[None]:
         if usable:  # the file is fine: a full disk, say, or another process at work
             raise StoreError(f"{path} cannot be used: {_first_line(error)}") from None
         raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
-
-
-def statements(script: str) -> Iterator[str]:
-    """Yield a script's statements one by one: `executescript` would end a transaction."""
-    statement = ""
-    for part in script.split(";")[:-1]:
-        statement += f"{part};"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def missing(lines: int, changes: int) -> str:

@@ -2,12 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 
 from paofed.live.journal.database import FILE, LAST_RESORT, REMEDY, Database, StoreError
-from paofed.live.journal.schema import WIRE_2, checksum, is_intact
+from paofed.live.journal.schema import checksum, is_intact
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import ManifestError
 
@@ -101,19 +101,6 @@ class Epochs(Database):
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*astuple(epoch), checksum(*astuple(epoch))),
         )
-
-    def _carry_over(self, version: int) -> None:
-        """Raise the epoch of a fleet of an earlier wire version, and write its manifest anew.
-
-        The fleet's devices are told to read the manifest again, and believe only one of another
-        epoch.
-        """
-        if 0 < version < WIRE_2:
-            present = self._present()
-            raised = replace(present.manifest, epoch=present.manifest.next_epoch)
-            forget = "DELETE FROM manifest WHERE generation = ?"
-            self._connection.execute(forget, (present.generation,))
-            self._agree(replace(present, json=raised.to_json()))
 
     def _damaged(self, remedy: str = LAST_RESORT) -> StoreError:
         return StoreError(f"the manifest in {self.folder / FILE} is damaged: {remedy}")

@@ -25,11 +25,11 @@ MESSAGES = Contents(
         "device": Form("iu", "M"),
         "sent": Form("iu", "M"),
         "arrived": Form("iu", "M"),
+        "level": Form("iu", "M"),
         "values": Form("iuf", "Vm"),  # as they travelled; one empty row where there is no message
         "start_tick": Form("iu"),
         "manifest": Form("U"),
     },
-    optional=({"level": Form("iu", "M")},),  # exports of wire version 1 have none
     sizes={"M": "messages", "V": "messages", "m": "shared numbers, or bytes"},
     may_be_none="Mm",
     beside="start_model",  # the state of the server's rule

@@ -1,8 +1,11 @@
 """The past of a fleet, as its journal has it: the server at any tick within the retention."""
 
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.epochs import Epoch
@@ -93,6 +96,61 @@ class Past(Lines):
         place = max((n for n, epoch in enumerate(epochs) if epoch.tick < tick), default=0)
         behind = epochs[place + 1 :]
         return epochs[place], behind[0].line if behind else self._last_line()
+
+    # How much was heard when, and of whom, counted in a journal however long it is. Lines are in
+    # the order of arrival, so that a time is a place among them.
+
+    def lines_between(self, times: Sequence[float]) -> list[int]:
+        """Return how many updates arrived from each time to the next; times ascend, in seconds.
+
+        A time is found by bisection: a few lines are read for each, whatever the journal's length.
+        Updates of devices that are ahead of the server by a tick or two are counted that much
+        later.
+        """
+        places = self._places(times)
+        return [after - before for before, after in pairwise(places)]
+
+    def tallies(self, since: float, width: float, most: int) -> NDArray[np.int64]:
+        """Count what arrived since a time, of the last `most` lines alone; rows of four numbers.
+
+        A row is the bin of `width` seconds in which updates arrived, counted from 1970, their
+        device, their level (paofed.live.protocol.level), and how many such updates there were.
+        """
+        last = self._last_line()
+        begin, epochs = max(self._places([since])[0], last - most), self.epochs()
+        ends = [*(epoch.line for epoch in epochs[1:]), last]
+        found = [
+            self._tallied(epoch, max(begin, epoch.line), end, width)
+            for epoch, end in zip(epochs, ends, strict=True)
+        ]
+        return np.concatenate(found)
+
+    def _tallied(self, epoch: Epoch, after: int, until: int, width: float) -> NDArray[np.int64]:
+        """Return the rows of `tallies` for lines of one epoch, whose ticks have one length."""
+        zero, tick = epoch.manifest.begins(0), epoch.manifest.tick_seconds
+        rows = self._rows(
+            "SELECT CAST((? + arrived * ?) / ? AS INTEGER), device, level, count(*) FROM journal "
+            "WHERE line > ? AND line <= ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            (zero, tick, width, after, until),
+        )
+        return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+    def _places(self, times: Sequence[float]) -> list[int]:
+        """Return for each time the last line that arrived before it, or the line before all."""
+        first, last = self._rows("SELECT min(line) FROM journal")[0][0], self._last_line()
+        low, places = last if first is None else int(first) - 1, []
+        for tick in self.ticks_at(times):
+            low = self._place(tick, low, last)
+            places.append(low)
+        return places
+
+    def _place(self, tick: int, low: int, high: int) -> int:
+        """Return the last line that arrived before a tick; it is between `low` and `high`."""
+        while low < high:
+            middle = (low + high + 1) // 2
+            found = self._rows("SELECT arrived FROM journal WHERE line = ?", (middle,))
+            low, high = (middle, high) if found and found[0][0] < tick else (low, middle - 1)
+        return low
 
 
 def _continues(old: Epoch, present: Epoch) -> bool:

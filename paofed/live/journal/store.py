@@ -26,8 +26,8 @@ from paofed.live.journal.database import (
     is_finished,
 )
 from paofed.live.journal.epochs import Epoch
+from paofed.live.journal.past import Past
 from paofed.live.journal.retention import ALWAYS, Snapshot
-from paofed.live.journal.tallies import Tallies
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
 
@@ -54,7 +54,7 @@ class Repair(NamedTuple):
     )
 
 
-class Store(Tallies):
+class Store(Past):
     """One fleet's folder, open for its server or for looking at it."""
 
     @classmethod
@@ -73,7 +73,7 @@ class Store(Tallies):
         with explained(path):
             store = cls(folder, connect(path))
             with store._closed_on_error():
-                store._migrate()
+                store._make_tables()
                 coordinator = Coordinator(manifest)
                 if w is not None:
                     coordinator.rule.begin(w)
@@ -81,17 +81,10 @@ class Store(Tallies):
         return store
 
     @classmethod
-    def open(
-        cls,
-        folder: str | Path,
-        *,
-        to_repair: bool = False,
-        sync: Callable[[str], None] = lambda _: None,
-    ) -> Self:
+    def open(cls, folder: str | Path, *, to_repair: bool = False) -> Self:
         """Open a fleet; one that is damaged, or has less than was confirmed, is an error.
 
-        `to_repair` opens also a database that has less than was confirmed or has damaged rows. A
-        database of an earlier paofed is brought up to date; `sync` is called at each stage of that.
+        `to_repair` opens also a database that has less than was confirmed or has damaged rows.
         """
         folder = Path(folder)
         path = folder / FILE
@@ -101,8 +94,7 @@ class Store(Tallies):
             store = cls(folder, connect(path))
             with store._closed_on_error():
                 store._check_pages()
-                store._require_tables()
-                store._migrate(to_repair=to_repair, sync=sync)
+                store._require_format()
                 store._check_schema()
                 if not to_repair:
                     store.check()
@@ -178,14 +170,10 @@ class Store(Tallies):
         """Whether the journal turns `older` into `newer`; `told` is called with the lines read."""
         expected = self._unpacked(newer)
         records = self.journal(older.line, newer.line, told)
-        if older.generation != newer.generation or expected.rule.of_earlier:
-            # These lines lead to no snapshot, or to one that another rule made, but each is checked
-            # as it is read.
+        if older.generation != newer.generation:
+            # These lines lead to no snapshot, but each is checked as it is read.
             return all(True for _ in records)
         coordinator = self._unpacked(older)
-        # A snapshot of an earlier version lacks the fleet's wellbeing: it is compared from then on.
-        coordinator.wellbeing.begin = expected.wellbeing.begin
-        coordinator.wellbeing.shifts.begin = expected.wellbeing.shifts.begin
         self._taken_up(coordinator, records)
         coordinator.close(newer.tick)
         return coordinator.digest() == expected.digest()

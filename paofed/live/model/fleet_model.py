@@ -25,8 +25,13 @@ from paofed.live.protocol.scaling import ManifestError
 
 FileFormat = Literal["npz", "json"]
 MODEL = Contents(
-    arrays={"server_model": Form("f", "D"), "tick": Form("iu"), "manifest": Form("U")},
-    optional=({"fleet": Form("U"), "levels": Form("iu", "L")},),  # not in files of older versions
+    arrays={
+        "server_model": Form("f", "D"),
+        "tick": Form("iu"),
+        "manifest": Form("U"),
+        "fleet": Form("U"),
+        "levels": Form("iu", "L"),
+    },
     sizes={"D": "features", "L": "levels"},
 )
 
@@ -113,13 +118,13 @@ class FleetModel:
             manifest = Manifest.from_json(str(arrays["manifest"]))
         except ManifestError as error:
             raise FileError(f"{path} is not a fleet's model: {error}") from None
-        w, levels = arrays["server_model"], arrays.get("levels", NONE_REPORTED)
+        w, levels = arrays["server_model"], arrays["levels"]
         if w.size != manifest.features or not np.isfinite(w).all():
             raise FileError(f"{path} is not a fleet's model: expected {manifest.features} numbers")
         if levels.size != NONE_REPORTED.size or levels.min() < 0:
             raise FileError(f"{path} is not a fleet's model: expected {NONE_REPORTED.size} levels")
-        name = str(arrays.get("fleet", ""))
-        return cls(manifest, int(arrays["tick"]), w.astype(np.float64), name, levels)
+        fleet = str(arrays["fleet"])
+        return cls(manifest, int(arrays["tick"]), w.astype(np.float64), fleet, levels)
 
 
 def predictor(source: str | Path | bytes) -> FleetPredictor:

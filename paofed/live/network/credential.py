@@ -68,7 +68,7 @@ class Credential:
     def save(self, path: Path) -> None:
         """Write the file so that its owner alone may read it."""
         values = asdict(self)
-        for name in _RECENT:  # a device of an earlier paofed does not know these entries
+        for name in _SELDOM:
             if values[name] is None:
                 del values[name]
         write_secret(path, json.dumps(values, indent=1) + "\n")
@@ -133,8 +133,8 @@ class Credential:
         return context
 
 
-_RECENT = ("account", "prefix", "devices")
-_OPTIONAL = ("authority", "certificate", "key", "password", *_RECENT)
+_SELDOM = ("account", "prefix", "devices")  # entries that most files lack
+_OPTIONAL = ("authority", "certificate", "key", "password", *_SELDOM)
 
 
 def _require_entry(path: Path, name: str, value: object, remedy: str) -> None:

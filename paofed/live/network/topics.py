@@ -7,9 +7,8 @@ topics begin with its name, so that one pattern says what each device may do.
 On a company's broker, all topics of a fleet may have a prefix (`site7/greenhouse/3/u`), and its
 users have names that the company gave them (paofed.live.network.credential).
 
-Fleets from before names had the fleet's name in them have short names (`3`), which may be the same
-in another fleet on the broker. Such fleets keep their short names, which their devices' files hold;
-their topics are as long as the others.
+A fleet that has a broker for itself may have short names (`3`) instead; its topics are as long as
+the others.
 """
 
 from typing import NamedTuple
@@ -63,14 +62,6 @@ class Topics(NamedTuple):
     def manifest(self) -> str:
         """The topic of what the fleet has agreed on, retained."""
         return f"{self.root}/c2"
-
-    @property
-    def first_manifest(self) -> str:
-        """The topic where servers of wire version 1 left the manifest for their devices.
-
-        Such a device stops at a key that it does not know, so nothing new is written here.
-        """
-        return f"{self.root}/c"
 
     @property
     def server(self) -> str:

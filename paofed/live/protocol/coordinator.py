@@ -216,7 +216,7 @@ class Coordinator:
         same = copy(self)
         same.counts, same.ages, same.removed = self.counts.copy(), self.ages.copy(), {*self.removed}
         same.devices = Devices.of(self.devices.arrays())
-        same.wellbeing = Wellbeing.of(self.wellbeing.arrays(), self.tick)
+        same.wellbeing = Wellbeing.of(self.wellbeing.arrays())
         same.presence = Presence.like(self.presence)
         same._pending, same._reads, same._awaiting = defaultdict(list), defaultdict(list), []
         return same
@@ -248,16 +248,15 @@ class Coordinator:
         self.tick = int(state.pop("tick"))
         self.rule.restore(state)
         self.counts = counted("counts", state.pop("counts"), str)
-        self.ages = counted("ages", state.pop("ages", np.array("{}")), int)
+        self.ages = counted("ages", state.pop("ages"), int)
         pending, values = state.pop("pending").tolist(), state.pop("pending_values")
-        levels = state.pop("pending_levels", np.zeros(len(pending), dtype=np.uint8)).tolist()
+        levels = state.pop("pending_levels").tolist()
         for (arrived, device, sent), part, level in zip(pending, values, levels, strict=False):
             self._pending[arrived].append(Record(arrived, device, sent, part, level))
         self.devices = Devices.of(state)
-        self.wellbeing = Wellbeing.of(state, self.tick)
-        self.presence = Presence.of(state, self.tick)
-        if not Presence.is_in(state):
-            self.presence = Presence.like(self.wellbeing)
+        self.wellbeing = Wellbeing.of(state)
+        met = Presence.is_in(state)
+        self.presence = Presence.of(state) if met else Presence.like(self.wellbeing)
 
     def digest(self) -> bytes:
         """Return a hash of what a replay of the journal must reproduce, bit for bit."""

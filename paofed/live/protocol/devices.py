@@ -12,11 +12,10 @@ _COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "last_seen": (np.int64, -1),
     "refused": (np.uint32, 0),
     "messages": (np.uint32, 0),
-    # This column and the following are not in snapshots of wire version 1.
     "refusals": (np.uint32, 0),
     "refused_since": (np.int64, -1),
     "refused_why": (np.uint8, 0),
-    "reads": (np.uint32, 0),  # not in snapshots of a paofed whose devices did not read
+    "reads": (np.uint32, 0),
 }
 _PASSING: dict[str, tuple[type[np.generic], int]] = {  # for this tick alone: not in a snapshot
     "heard": (np.uint16, 0),
@@ -37,7 +36,7 @@ REASONS = (  # reasons of refusals, numbered in this order on disk: new ones go 
     "future",
     "too old",
     "hello again",
-    "epoch",  # an old epoch or wire version: the device is told to read the manifest again
+    "epoch",  # an old epoch: the device is told to read the manifest again
 )
 _MANY = 2**16 - 1
 
@@ -163,8 +162,9 @@ class Devices:
     def of(cls, arrays: dict[str, NDArray[Any]]) -> "Devices":
         """Return devices from the arrays of a snapshot."""
         devices = cls(len(arrays["accepted"]))
-        for name, (kind, empty) in (_COLUMNS | _PASSING).items():
-            fresh = np.full(arrays["known"].size, empty, dtype=kind)
-            setattr(devices, name, arrays.get(name, fresh).astype(kind))
+        for name, (kind, _) in _COLUMNS.items():
+            setattr(devices, name, arrays[name].astype(kind))
+        for name, (kind, empty) in _PASSING.items():
+            setattr(devices, name, np.full(devices.known.size, empty, dtype=kind))
         devices.accepted = arrays["accepted"].astype(np.uint8)
         return devices

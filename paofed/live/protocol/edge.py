@@ -39,9 +39,8 @@ from paofed.live.protocol.messages import (
     can_travel,
     encode,
 )
-from paofed.live.protocol.remembered import Remembered
 from paofed.live.protocol.rule_state import named
-from paofed.live.protocol.seen import Measured, Sample, number_or_nan, required
+from paofed.live.protocol.seen import Measured, Remembered, Sample, number_or_nan, required
 
 _NONE: frozenset[int] = frozenset()
 _NO_TICK = 0  # stands for a tick that the device may not know; served learners do not use the tick
@@ -411,16 +410,13 @@ class Edge:
             raise ValueError("a state of another model")
         self.merged, self.stamped = int(state["merged"]), int(state["stamped"])
         self.joined = bool(state["joined"])
-        self.news = int(state.get("news", self._sweep))
-        # What an earlier version, or another learner, did not keep begins anew.
-        begun = named(self.learned)
-        learned = {name: state.get(name, begun[name]).astype(begun[name].dtype) for name in begun}
-        self._take(type(self.learned)(*learned.values()))
-        self.recent = Recent(*state.get("recent", ()))
-        self.intervals = Interval(*map(float, state.get("intervals", self.intervals)))
+        self.news = int(state["news"])
+        learned = [state[name].astype(array.dtype) for name, array in named(self.learned).items()]
+        self._take(type(self.learned)(*learned))
+        self.recent = Recent(*state["recent"])
+        self.intervals = Interval(*map(float, state["intervals"]))
         self.remembered.restore(state)
-        levels = state.get("levels", np.zeros(len(state["ticks"]), dtype=np.uint8))
-        columns = state["ticks"], kept, state["left"], levels
+        columns = state["ticks"], kept, state["left"], state["levels"]
         for tick, values, left, level in zip(*columns, strict=False):
             if up.can_travel(values):
                 update = Unconfirmed(int(tick), values, int(left), int(level), frozenset())

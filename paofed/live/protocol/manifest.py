@@ -47,11 +47,9 @@ _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # digits of a probe: more would only make the manifest longer
 
 
-# Keys that manifests of wire version 1 do not have; a fleet of that version goes on without them.
-SINCE_2 = {"from_tick", "from_time", "lineage", "clip", "aside", "bound"}
 # Keys that are written only where they are used, in a manifest of version 3: a device that does not
 # know such a key must not take part, and says so. Messages are those of version 2.
-SINCE_3 = (
+_SINCE_3 = (
     *("learner", "forgetting", "seen"),
     *("linear", "personal", "start_model", "first_interval", "options"),
 )
@@ -318,8 +316,8 @@ class Manifest:
         """Write the manifest, with z of three fixed inputs, by which both sides compare maps."""
         probes = np.round(self.probes(), _PROBE_DIGITS).tolist()
         values = {**asdict(self), "seen": self.seen and self.seen.to_json()}
-        unused = [key for key in SINCE_3 if values[key] is None]
-        wire = VERSION if len(unused) == len(SINCE_3) else _NEWEST
+        unused = [key for key in _SINCE_3 if values[key] is None]
+        wire = VERSION if len(unused) == len(_SINCE_3) else _NEWEST
         kept = {key: value for key, value in values.items() if key not in unused}
         return json.dumps({"wire": wire, **kept, "probes": probes}, separators=(",", ":"))
 
@@ -337,9 +335,9 @@ class Manifest:
             raise ManifestError(f"the manifest is not JSON: {error}") from None
         if not isinstance(values, dict):
             raise ManifestError("the manifest is not a JSON object")
-        # Version 1 had no such keys.
-        wire, probes = values.pop("wire", 1), values.pop("probes", None)
-        if type(wire) is not int or wire > _NEWEST:
+        wire, probes = values.pop("wire", None), values.pop("probes", None)
+        check("wire", type(wire) is int and wire >= VERSION, wire, f"{VERSION} or {_NEWEST}")
+        if wire > _NEWEST:
             raise ManifestError(
                 f"the fleet speaks wire version {shown(wire)}, this paofed {_NEWEST}: upgrade "
                 f"paofed"
@@ -348,7 +346,7 @@ class Manifest:
         for key in values:
             if key not in known:
                 raise ManifestError(f"{unknown('manifest key', key, known)}: upgrade paofed")
-        for key in known - set(values) - set(SINCE_3) - (SINCE_2 if wire < 2 else set()):
+        for key in known - set(values) - set(_SINCE_3):
             raise ManifestError(f"the manifest has no {key!r}")
         try:
             values["inputs"] = tuple(Scaling(**scaling) for scaling in values["inputs"])

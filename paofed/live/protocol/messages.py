@@ -14,8 +14,6 @@ A block is m x f32, unless the channel of the fleet's method writes the m values
 no names. Whose they are, the transport says. The level is how well the device predicts
 (paofed.live.protocol.level). Every length is checked exactly; numbers that are not finite, or
 beyond LARGEST, are refused.
-
-Version 1 had no levels. Its devices are told in their own version to read the manifest again.
 """
 
 import math
@@ -29,7 +27,6 @@ from numpy.typing import NDArray
 from paofed.errors import PaofedError
 
 VERSION = 2
-EARLIEST = 1  # the oldest version whose devices are told that there is a new one
 UPDATE, REPLY, HELLO, MODEL, REREAD, READ = range(6)
 HEADER = struct.Struct("<BBI")
 LAST_TICK = 2**32 - 1
@@ -143,7 +140,6 @@ class Reread:
     """Server to device: you follow an old manifest."""
 
     epoch: int  # the epoch of the present manifest
-    version: int = VERSION  # the wire version of the device
 
 
 Message = Update | Reply | Hello | Model | Reread | Read
@@ -170,8 +166,8 @@ def encode(message: Message) -> bytes:
             return _header(HELLO, epoch, 0)
         case Model(epoch, tick, values):
             return _header(MODEL, epoch, tick) + values.tobytes()
-        case Reread(epoch, version):
-            return _header(REREAD, epoch, 0, version)
+        case Reread(epoch):
+            return _header(REREAD, epoch, 0)
         case Read(epoch, level):
             return _header(READ, epoch, 0) + bytes([level])
 
@@ -218,19 +214,17 @@ def decode(
 
 
 def reread(data: bytes, epoch: int) -> Reread | None:
-    """Return what to answer to a message of an earlier version or of another epoch, or None.
+    """Return what to answer to a message of another epoch, or None.
 
     A device with an old manifest sends messages of other lengths: it is told to read the manifest,
     not refused for the length.
     """
-    version = data[0] >> 4 if len(data) >= HEADER.size else 0
-    if not EARLIEST <= version <= VERSION or (version == VERSION and data[1] == epoch):
-        return None
-    return Reread(epoch, version)
+    other = len(data) >= HEADER.size and data[0] >> 4 == VERSION and data[1] != epoch
+    return Reread(epoch) if other else None
 
 
-def _header(kind: int, epoch: int, tick: int, version: int = VERSION) -> bytes:
-    return HEADER.pack(version << 4 | kind, epoch, tick)
+def _header(kind: int, epoch: int, tick: int) -> bytes:
+    return HEADER.pack(VERSION << 4 | kind, epoch, tick)
 
 
 def peak_of(values: NDArray[np.floating[Any]]) -> float:

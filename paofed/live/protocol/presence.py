@@ -59,22 +59,18 @@ class Presence:
         )
     )
 
-    def __init__(self, begin: int = 0) -> None:
-        """`begin` is the tick from which on contacts are noted."""
-        self.begin = begin
+    def __init__(self) -> None:
         self.devices: NDArray[Any] = np.repeat(self.row, 0)
         self.clock = 0
         self.last = NEVER  # the last tick in which anybody was heard
         self.heard = 0  # ticks in which somebody was heard
         self.pace = 0.0  # usual ticks between two such ticks
 
-    def meet(self, tick: int, said: Iterable[Said]) -> tuple[Indices, Indices, Indices] | None:
+    def meet(self, tick: int, said: Iterable[Said]) -> tuple[Indices, Indices, Indices]:
         """Note the messages of a tick that closes.
 
-        Returns each device heard, and tick and level of its newest message; None before `begin`.
+        Returns each device heard, and tick and level of its newest message.
         """
-        if tick < self.begin:
-            return None
         said = sorted(said)
         newest = {device: (sent, level) for device, sent, level in said}
         devices = np.array(list(newest))
@@ -138,7 +134,7 @@ class Presence:
 
     def with_ticks(self, shorter: float) -> Self:
         """Return the same for ticks so many times shorter: usual gaps take as much time."""
-        same = self.of(self.arrays(), self.begin)
+        same = self.of(self.arrays())
         rows = same.devices
         for name in ("gap", "longest"):
             rows[name] *= shorter
@@ -171,7 +167,7 @@ class Presence:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays."""
-        numbers = [self.begin, self.clock, self.last, self.heard, self.pace]
+        numbers = [self.clock, self.last, self.heard, self.pace]
         fleet = np.array(numbers, dtype=np.float64)
         return {self.prefix + "devices": self.devices.copy(), self.prefix + "fleet": fleet}
 
@@ -181,20 +177,18 @@ class Presence:
         return cls.prefix + "fleet" in saved
 
     @classmethod
-    def of(cls, saved: Mapping[str, NDArray[Any]], tick: int) -> Self:
-        """Read a snapshot of some tick; if it has no such state, begin at that tick."""
-        if not cls.is_in(saved):
-            return cls(tick)
+    def of(cls, saved: Mapping[str, NDArray[Any]]) -> Self:
+        """Return what the arrays of a snapshot say."""
         found = cls()
         *whole, found.pace = saved[cls.prefix + "fleet"].tolist()
-        found.begin, found.clock, found.last, found.heard = map(int, whole)
+        found.clock, found.last, found.heard = map(int, whole)
         found.devices = saved[cls.prefix + "devices"].copy()
         return found
 
     @classmethod
     def like(cls, other: "Presence") -> Self:
         """Return what another tells of contacts, as far as rows of this class have columns."""
-        found = cls(other.begin)
+        found = cls()
         found.clock, found.last = other.clock, other.last
         found.heard, found.pace = other.heard, other.pace
         found.devices = np.repeat(cls.row, other.devices.size)

@@ -28,7 +28,6 @@ class RuleState:
         self._algorithm = manifest.algorithm
         self._features, self._key = manifest.features, keys_of(manifest.seed).server
         self.state: Any
-        self.of_earlier = False  # whether the state was saved by a paofed whose rule knew less
         # Who is trusted under a rule that sets nobody aside, for a later rule that does.
         self._trusted = _NOBODY
         self.begin(manifest.begins_with)
@@ -75,21 +74,15 @@ class RuleState:
         return {**named(self.state), **trusted}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Take up the arrays of this state among those that were saved.
-
-        Fields with a default may be missing, as an earlier paofed did not know them.
-        """
+        """Take up the arrays of this state among those that were saved."""
         own, found = named(self.state), self._without_trust(saved)
         found = {name: array for name, array in found.items() if name.startswith(_MODEL)}
-        newer = {f"{_MODEL}_{field}" for field in getattr(self.state, "_field_defaults", ())}
-        known = found.keys() <= own.keys() and own.keys() - found.keys() <= newer
-        if not known or not all(_fits(found[n], own[n]) for n in found):
+        if found.keys() != own.keys() or not all(_fits(found[n], own[n]) for n in found):
             raise InputError(
                 f"a server's state that was saved has {_forms(found)}: expected {_forms(own)}; "
                 f"use the paofed that wrote it"
             )
-        self.of_earlier = found.keys() != own.keys()
-        self._take_up({**own, **found})
+        self._take_up(found)
 
     def begin(self, w: FloatArray) -> None:
         """Begin anew with a model; devices may join at any time."""
@@ -108,7 +101,7 @@ class RuleState:
     def _take_up(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         own = named(self.state)
         self.state = type(self.state)(*(arrays[n].astype(own[n].dtype) for n in own))
-        if isinstance(self.state, BoundedState):  # an earlier paofed did not know all columns
+        if isinstance(self.state, BoundedState):  # another rule may have kept only who is trusted
             self.state = grown(self.state, ())
 
     def _without_trust(self, saved: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -27,27 +27,24 @@ STATE = Contents(
     arrays={
         "tick": Form("iu"),
         "counts": Form("U"),
+        "ages": Form("U"),
         "pending": Form("iu", "P3"),
         "pending_values": Form("iuf", "Vm"),  # one empty row where no update waits
+        "pending_levels": Form("iu", "P"),
         "known": Form("b", "K"),
         "quarantined": Form("b", "K"),
-        **dict.fromkeys(("last_seen", "refused", "messages"), _COLUMN),
+        **dict.fromkeys(("last_seen", "refused", "messages", "reads"), _COLUMN),
+        **dict.fromkeys(("refusals", "refused_since", "refused_why"), _COLUMN),
         "accepted": Form("iu", "WB"),
+        "well_devices": Form("V", "N"),
+        "well_fleet": Form("f", "4"),
+        "well_trend": Form("f", "5"),
+        "well_history": Form("f", "HE2"),
+        "well_shifts": Form("V", "S"),
+        "well_shift": Form("iu", "5"),
     },
-    optional=(  # what earlier versions did not save
-        {"ages": Form("U")},
-        {"pending_levels": Form("iu", "P")},
-        dict.fromkeys(("refusals", "refused_since", "refused_why"), _COLUMN),
-        {"reads": _COLUMN},
-        {
-            "well_devices": Form("V", "N"),
-            "well_fleet": Form("f", "5"),
-            "well_trend": Form("f", "5"),
-            "well_history": Form("f", "HE2"),
-        },
-        {"well_shifts": Form("V", "S"), "well_shift": Form("iu", "6")},
-        {"met_devices": Form("V", "M"), "met_fleet": Form("f", "5")},
-    ),
+    # Where devices have read.
+    optional=({"met_devices": Form("V", "M"), "met_fleet": Form("f", "4")},),
     beside="model",  # the state of the server's rule
     sizes={
         **dict.fromkeys("PV", "updates that wait"),
@@ -88,7 +85,7 @@ def require_possible(state: Arrays, begun: Arrays, up: Blocks) -> None:
     for name, (least, largest) in _RANGES.items():
         if name in state:
             _require_within(name, state[name], least, largest)
-    _require_within("well_trend", state.get("well_trend", np.zeros(1))[:1], 0, _MOST)  # a count
+    _require_within("well_trend", state["well_trend"][:1], 0, _MOST)  # a count
     _require_fitting(state, begun)
     _require_waiting(state, up)
 
@@ -102,8 +99,7 @@ def _require_fitting(state: Arrays, begun: Arrays) -> None:
         if name in state:
             fits = state[name].dtype == begun[name].dtype and state[name].size <= devices
             _require(name, fits)
-    if "well_history" in state:
-        _require("well_history", state["well_history"].shape == begun["well_history"].shape)
+    _require("well_history", state["well_history"].shape == begun["well_history"].shape)
 
 
 def _require_waiting(state: Arrays, up: Blocks) -> None:

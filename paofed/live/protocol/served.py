@@ -1,9 +1,10 @@
 """Which methods a live fleet can follow, and what it must know of them by name."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from paofed.algorithms import Algorithm, options_of
+from paofed.algorithms.spec import parted
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
@@ -64,6 +65,18 @@ def require_options(algorithm: str, options: object) -> None:
     given = options if isinstance(options, Mapping) else {}
     right = len(given) > 0 and given.keys() <= set(own) and all(map(is_finite, given.values()))
     check("options", right, options, expected)
+
+
+def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of a manifest with an algorithm's options separate, as a manifest has them.
+
+    `values` may name an algorithm with its options, as in `fed-async:a=0.5`.
+    """
+    if "algorithm" not in values:
+        return dict(values)
+    require_served(values["algorithm"].partition(":")[0])
+    algorithm, options = parted(values["algorithm"])
+    return {**values, "algorithm": algorithm, "options": options or None}
 
 
 class ServedParts(NamedTuple):

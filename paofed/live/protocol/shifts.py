@@ -42,9 +42,7 @@ _DEVICE = np.dtype(
 class Shifts:
     """A row for each device, and the newest shift of the fleet."""
 
-    def __init__(self, begin: int = 0) -> None:
-        """`begin` is the tick from which on errors are followed."""
-        self.begin = begin
+    def __init__(self) -> None:
         self.devices: NDArray[Any] = np.zeros(0, dtype=_DEVICE)
         self.lasts = False  # whether the newest shift goes on
         self.since = self.until = NEVER  # its first and last tick
@@ -54,8 +52,6 @@ class Shifts:
         self, tick: int, who: NDArray[np.int64], error: FloatArray, there: NDArray[np.bool_]
     ) -> None:
         """Take the errors that some devices told in a tick; `there` says who is heard of late."""
-        if tick < self.begin:
-            return
         more = there.size - self.devices.size
         self.devices = np.append(self.devices, np.zeros(max(more, 0), dtype=_DEVICE))
         self._take(who, error)
@@ -91,16 +87,14 @@ class Shifts:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state for a snapshot."""
-        numbers = [self.begin, self.lasts, self.since, self.until, self.most, self.of]
+        numbers = [self.lasts, self.since, self.until, self.most, self.of]
         return {"shifts": self.devices.copy(), "shift": np.array(numbers, dtype=np.int64)}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], tick: int) -> "Shifts":
-        """Read a snapshot of some tick; if it has no such state, begin at that tick."""
-        if "shift" not in arrays:
-            return cls(tick)
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Shifts":
+        """Return what the arrays of a snapshot say."""
         shifts = cls()
         shifts.devices = arrays["shifts"].copy()
-        begin, lasts, shifts.since, shifts.until, shifts.most, shifts.of = arrays["shift"].tolist()
-        shifts.begin, shifts.lasts = begin, bool(lasts)
+        lasts, shifts.since, shifts.until, shifts.most, shifts.of = arrays["shift"].tolist()
+        shifts.lasts = bool(lasts)
         return shifts

@@ -44,19 +44,15 @@ class Wellbeing(Presence):
     prefix: ClassVar[str] = "well_"
     row: ClassVar[NDArray[Any]] = blank(_DEVICE)
 
-    def __init__(self, begin: int = 0) -> None:
-        """`begin` is the tick from which on updates are noted: 0 for all fleets of today."""
-        super().__init__(begin)
+    def __init__(self) -> None:
+        super().__init__()
         self.error = Trend()  # the median of the devices' errors, in dB
-        self.shifts = Shifts(begin)
+        self.shifts = Shifts()
 
     def note(self, tick: int, updates: Iterable[Said], aside: NDArray[np.bool_]) -> None:
         """Note the updates of a tick that closes; `aside` says whom the rule has set aside."""
         updates = sorted(updates)
-        newest = self.meet(tick, updates)
-        if newest is None:
-            return
-        devices, sent, level = newest
+        devices, sent, level = self.meet(tick, updates)
         # A device that was set aside before the tick counts as set aside throughout the tick.
         for device, _, _ in updates:
             self.devices["left_out"][device] += self.devices["aside_since"][device] != NEVER
@@ -118,11 +114,10 @@ class Wellbeing(Presence):
         return {**super().arrays(), **{self.prefix + name: array for name, array in more.items()}}
 
     @classmethod
-    def of(cls, saved: Mapping[str, NDArray[Any]], tick: int) -> Self:
-        """Read a snapshot of some tick; if it has no such state, begin at that tick."""
-        wellbeing = super().of(saved, tick)
-        if cls.is_in(saved):
-            arrays = {name.removeprefix(cls.prefix): array for name, array in saved.items()}
-            wellbeing.error.restore(arrays)
-            wellbeing.shifts = Shifts.of_arrays(arrays, tick)
+    def of(cls, saved: Mapping[str, NDArray[Any]]) -> Self:
+        """Return what the arrays of a snapshot say."""
+        wellbeing = super().of(saved)
+        arrays = {name.removeprefix(cls.prefix): array for name, array in saved.items()}
+        wellbeing.error.restore(arrays)
+        wellbeing.shifts = Shifts.of_arrays(arrays)
         return wellbeing

@@ -32,12 +32,10 @@ from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.inbox import Inbox
-from paofed.live.server.judging import Judge, Judging
-from paofed.live.server.lookout import Lookout, Sight
-from paofed.live.server.news import News
-from paofed.live.server.starts import started
+from paofed.live.server.judgement import News
+from paofed.live.server.lookout import Lookout, Sight, started
 from paofed.live.server.status import ServiceStatus, Status, tally
-from paofed.live.server.validation import Validated, Validating, Validation
+from paofed.live.server.validation import Judge, Judging, Validated, Validating, Validation
 from paofed.live.server.web.site import shown
 from paofed.words import counted
 
@@ -92,7 +90,6 @@ class Service:
     def run(self) -> None:
         """Serve until stopped."""
         fleet = self._fleet
-        # The lock comes second: opening may upgrade the store.
         with fleet.store() as store, locked(fleet.folder):
             self._start(store)
             with self._shown():

@@ -1,14 +1,19 @@
 """How a fleet is doing: one record, for people and machines."""
 
 import json
+import urllib.request
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from http.client import HTTPException
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
+from paofed.live.fleet.settings import Settings
+from paofed.live.fleet.tokens import Tokens
 from paofed.live.journal.members import Member
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import REASONS
@@ -23,6 +28,8 @@ _NAMED = 20  # the most devices in a list of sentences
 _READS_ONLY = 16  # reads in a row after which a device is one that only reads
 _NAMED_IN_A_SENTENCE = 5
 _DAY = 86400.0
+# Ignores the variable http_proxy.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,3 +348,24 @@ def _quantile(counts: dict[int, int], share: float) -> int:
     values = sorted(counts)
     reached = np.cumsum([counts[value] for value in values])
     return values[int(np.searchsorted(reached, share * reached[-1]))]
+
+
+def asked(
+    settings: Settings, seconds: float = 10.0, *, folder: Path | None = None
+) -> Status | None:
+    """Return what the server says of its fleet, if one answers where the settings say.
+
+    `folder` is the fleet's: where asking takes a token, the folder has one of its own.
+    """
+    if not settings.http:
+        return None
+    request = urllib.request.Request(f"http://{settings.http}/status")
+    try:
+        if folder is not None and (tokens := Tokens.load(folder)) is not None:
+            request.add_header("Authorization", f"Bearer {tokens.own}")
+        with _OPENER.open(request, timeout=seconds) as answer:
+            return Status.from_json(answer.read())
+    except (OSError, HTTPException):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):  # another program answers there
+        return None

@@ -6,13 +6,25 @@ devices are wrong together. It is a problem when the error is above the limit in
 settings, or has become worse than it usually is, by the rule of paofed.live.protocol.trend.
 """
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from paofed.errors import InputError
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.reported import ReportedInterval
+from paofed.live.model.sample_lines import SampleReader, opened
+from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.trend import NEVER, Trend
+
+_EVERY = 2.0  # seconds, or a tick if that is longer: there is no other model meanwhile
+_SHARE = 20  # it rests so many times as long as it works, since devices are waiting
 
 
 class Validated(NamedTuple):
@@ -22,6 +34,35 @@ class Validated(NamedTuple):
     samples: int  # samples for which all earlier values are known
     # The share inside the interval of the server's predictions; None: there is no interval.
     held: float | None
+
+
+def error_of(coordinator: Coordinator, path: Path) -> float:
+    """Return the root mean squared error of a server's model on a file of samples, as measured."""
+    return validated(FleetModel.of(coordinator), path).error
+
+
+def validated(model: FleetModel, path: Path) -> Validated:
+    """Predict every sample of a file in the order of its lines, and count."""
+    device = model.device()
+    rows = SampleReader(device.manifest, needed=True)
+    pairs = []
+    with opened(path) as lines:
+        try:
+            for x, y, at in rows.read(lines):
+                pairs.append((y, device.predict(x, at)))
+                device.remember(x, y, at)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is not text: {error}") from None
+    if not pairs:
+        raise InputError(f"{path} holds no samples: expected lines of {', '.join(rows.names)}")
+    known = np.array(pairs)[np.isfinite(pairs).all(axis=1)]
+    if not known.size:
+        raise InputError(f"{path} holds no sample whose past is known: expected lines tick by tick")
+    y, predicted = known.T
+    interval = ReportedInterval.of(model.levels)
+    seen = [device.manifest.unit.numbers(values) for values in (y, predicted)]
+    held = interval and float(np.mean(np.abs(seen[0] - seen[1]) <= interval.half_width))
+    return Validated(float(np.sqrt(np.mean((y - predicted) ** 2))), len(known), held)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,3 +112,44 @@ class Validating:
 
 def _decibels(size: float) -> float:
     return 20 * float(np.log10(max(size, 1e-300)))
+
+
+Judge = Callable[[FleetModel], Validated]
+
+
+class Judging:
+    """Computes the error again and again beside the server's loop, as long as its block lasts."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        model: Callable[[], FleetModel],
+        found: Callable[[Validated], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """`model` returns the present model; `found` or `failed` are called with each outcome."""
+        self._judge, self._model = judge, model
+        self._found, self._failed = found, failed
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _work(self) -> None:
+        took = 0.0
+        while not self._over.is_set():
+            begin = time.monotonic()
+            model = self._model()
+            try:
+                self._found(self._judge(model))
+            except TimeoutError:
+                pass  # the loop is busy: try again later
+            except InputError as error:  # the file was changed, say, and may be whole again later
+                self._failed(str(error))
+            took = time.monotonic() - begin
+            self._over.wait(max(_EVERY, model.manifest.tick_seconds, _SHARE * took))

@@ -1,14 +1,17 @@
-"""What the entrants did: errors, bytes, differences in pairs, and who is on the front."""
+"""What the entrants did: errors, bytes, differences in pairs, who is on the front, who leads."""
 
 import csv
+import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from paofed.errors import FileError
 from paofed.files import read_text, write_table
 from paofed.simulate.results.estimates import Estimate
+from paofed.words import counted, listed
 
 PAO_FED = ("pao-fed-u", "pao-fed-c")  # the entrants with which others are compared
 
@@ -112,3 +115,66 @@ def _read(line: Mapping[str, str]) -> Judged:
         on_front=line["on_front"] == "yes",
         against=line["against"] or None,
     )
+
+
+class BudgetLine(NamedTuple):
+    """One budget in one setting."""
+
+    ours: Judged | None  # the version of PAO-Fed that others are held against, if one fits
+    best: Judged  # the best of all entrants, by the mean error
+    ahead: tuple[str, ...]  # entrants that are clearly better than PAO-Fed, the best first
+
+
+def digest(found: Sequence[Judged]) -> list[BudgetLine]:
+    """Return all budgets that any sound entrant fits, in the order in which they were run."""
+    lines = []
+    for _, group in groupby(found_in_order(found), key=lambda one: (one.setting, one.purse[:2])):
+        sound = [one for one in group if one.verdict != "diverged"]
+        if sound:
+            own = (one for one in sound if one.entrant in PAO_FED and one.word == one.against)
+            ours = next(own, None)
+            ahead = tuple(one.entrant for one in sound if one.verdict == "better")
+            lines.append(BudgetLine(ours, sound[0], ahead))
+    return lines
+
+
+def summary(found: Sequence[Judged]) -> str:
+    """Say in how many comparisons anything beats PAO-Fed at equal bytes, and what does."""
+    held = [one for one in found if one.entrant not in PAO_FED and one.behind is not None]
+    better = [one.entrant for one in held if one.verdict == "better"]
+    if not better:
+        return (
+            f"Nothing beats PAO-Fed clearly ({worlds(found)}) in any of "
+            f"{counted(len(held), 'comparison')} at equal bytes."
+        )
+    most = sorted(dict.fromkeys(better), key=lambda name: -better.count(name))
+    named = listed([f"{name} in {better.count(name)}" for name in most])
+    return (
+        f"In {len(better)} of {counted(len(held), 'comparison')} at equal bytes something beats "
+        f"PAO-Fed clearly ({worlds(found)}): {named}."
+    )
+
+
+def worlds(found: Sequence[Judged]) -> str:
+    """Say in how many worlds entrants were judged; over a table, devices are in their place."""
+    counts = sorted({one.error.runs for one in found})
+    return (
+        counted(counts[0], "world") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} worlds"
+    )
+
+
+FOLDER = Path(__file__).parent / "published"
+
+
+class Published(NamedTuple):
+    """What was found, by which command, with which versions of the packages it needs."""
+
+    found: list[Judged]
+    command: str
+    versions: Mapping[str, str]
+
+
+def published() -> Published:
+    """Read the published comparison from the package."""
+    about = json.loads(read_text(FOLDER / "about.json"))
+    return Published(load(FOLDER / "compare.csv"), about["command"], about["versions"])

@@ -12,9 +12,8 @@ from paofed.algorithms.spec import from_text, resolve
 from paofed.core.arrays import IntArray
 from paofed.report.paper.claims import IDEAL, II, SUBSETS, I
 from paofed.report.paper.effort import INDEPENDENT, PAPERS, Effort
-from paofed.report.paper.foreseen import Answer, AskedOfTheory, foreseeing
 from paofed.report.paper.study import EXCHANGES, Cell, Study
-from paofed.report.paper.theory import Beside
+from paofed.report.paper.theory import Answer, AskedOfTheory, Beside, foreseeing
 from paofed.simulate.average import average
 from paofed.simulate.engines import USUAL
 from paofed.simulate.montecarlo import run as simulate

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.report.paper.theory import CURVES, PREDICTED, Beside
-from paofed.report.shared.looks import Style, styles
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import Style, method_name, styles
 from paofed.report.shared.style import Drawing, styled
 
 _BLACK, _GREY = "#000000", "#777777"

@@ -1,30 +1,20 @@
 """The study's page: figures, verdicts and maps as one HTML file that loads nothing."""
 
-import html
-import json
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from paofed.report.paper.claims import Claim
 from paofed.report.paper.study import Cell, Study
-from paofed.report.paper.theory import CURVES, PREDICTED, Beside
+from paofed.report.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
 from paofed.report.shared.finals import finals
-from paofed.report.shared.markup import (
-    code,
-    details,
-    document,
-    figure,
-    heading,
-    interval,
-    note,
-    number,
-    preformatted,
-    table,
-)
+from paofed.report.shared.markup import drawn, interval, number, page
 from paofed.simulate.results.estimates import Estimate, Verdict
-from paofed.theory.bounds import NEVER_EXPANDS
+from paofed.table import NAME, NUMBER, ShownColumn, ShownTable, numeric
 from paofed.words import counted
 
 # Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
@@ -49,34 +39,6 @@ REASONS: Mapping[str, str] = {
     "tenfold": "The traffic of both until they first reach an error that both reach in the end.",
 }
 _TITLE = "PAO-Fed, reproduced: what holds, what does not, and where"
-_WHAT = (
-    "PAO-Fed, partial-sharing asynchronous online federated learning, is for devices that are "
-    "often away: each keeps its data, and all learn one nonlinear model by sending a few of its "
-    "numbers at each contact, late or not."
-)
-_HOW_JUDGED = (
-    "Differences are taken run by run in the same world, positive where they support the "
-    "statement. A tie is an interval inside ±0.1 dB; the last two statements are judged against "
-    "the number they name."
-)
-_ONE_EXCHANGE = (
-    "The paper's contact is two round trips: receive, learn, send. Sending first and receiving in "
-    "the reply needs one. <code>single</code> answers at once, <code>live</code> when the message "
-    "arrives. How much worse that is, in dB (negative: better):"
-)
-_STEPS = (
-    "The paper's theorem bounds the step size so that the mean of the models converges. Models can "
-    "blow up below it, and with partial sharing even the mean can diverge below it (the "
-    "documentation has a fleet that does)."
-)
-_MEAN_MODEL = (
-    "The mean of the server's model can be predicted at full size, without simulation. Here is its "
-    "error at the end in dB, beside that of the average over runs in one world; the learning curve "
-    "lies above both by the variance of the model, and is predicted from second moments for some. "
-    "The gap is the largest between the two learning curves from tick 50 on; a prediction that is "
-    "further off than 0.5 dB is refused. Theory assumes inputs that are independent in time. The "
-    "paper's are not: the difference between the first two columns and the gap are what that costs."
-)
 _SYMBOLS: Mapping[Verdict, str] = {
     "holds": "✓",
     "does not hold": "✗",
@@ -91,61 +53,72 @@ _WORDS: Mapping[Verdict, str] = {
 }
 
 
+class Beyond(NamedTuple):
+    """What a page about the paper says of other methods."""
+
+    in_short: Markup
+    command: str  # what made these numbers,
+    version: str  # and with which paofed
+
+
+class Map(NamedTuple):
+    """A claim over the grid: a row for every kernel width, a cell for every step size."""
+
+    claim: Claim
+    steps: list[float]
+    rows: list[tuple[float, list[tuple[Verdict, str, str]]]]
+
+
+class Statement(NamedTuple):
+    """A statement of the paper with the comparisons that test it."""
+
+    words: str
+    found: list[tuple[Claim, str, Verdict]]
+    told: str  # why it might hold or not, and in how many comparisons it does
+    maps: list[Map]
+
+
 def build(
     study: Study,
     drawings: Mapping[str, tuple[str, str]],
     command: str,
-    beyond: Iterable[str] = (),
+    beyond: Beyond | None = None,
     *,
     interrupted: bool = False,
 ) -> str:
     """Return the page of a study as far as it is; `drawings` are (caption, SVG) by name.
 
-    `beyond` is HTML that follows the study. Where the work was `interrupted`, the page says that
-    the parts still missing will not come.
+    Where the work was `interrupted`, the page says that the parts still missing will not come.
     """
-    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
-    top = [*_under_way(study, interrupted=interrupted), _lead(study), first]
-    parts = [
-        *_judged(study),
-        *([heading("Figures"), *others] if others else []),
-        *_details(study),
-        *beyond,
-        heading("To run it again"),
-        preformatted(command),
-        *_made_with(study),
-    ]
-    under_way = bool(study.coming) and not interrupted
-    return document(_TITLE, top, parts, under_way=under_way)
+    return page(
+        "paper.html.j2",
+        under_way=bool(study.coming) and not interrupted,
+        title=_TITLE,
+        coming=study.coming,
+        figures=[*drawn(drawings).values()],
+        results={name: finals(result) for name, result in study.results.items()},
+        beyond=beyond,
+        command=command,
+        theory=_theory(study) if study.theory else "",
+        steps=of_step_sizes(study.steps) if study.steps is not None else "",
+        best=study.best_table() if len({cell.step_size for cell in study.grid}) > 1 else "",
+        **(_judged(study) if study.results else {}),
+    )
 
 
-def _under_way(study: Study, *, interrupted: bool) -> Iterable[str]:
-    """Say what the page does not show yet, if anything."""
-    if study.coming:
-        parts = ", ".join(study.coming)
-        told = (
-            f"Interrupted before these were finished: {parts}. The command at the end of the page "
-            f"runs everything."
-            if interrupted
-            else f"Under way. Still coming: {parts}. The page shows each of them when it is "
-            f"finished, by itself."
-        )
-        yield f"<p><strong>{html.escape(told)}</strong></p>"
-
-
-def _lead(study: Study) -> str:
-    """Say what PAO-Fed is and, if there is a result yet, what came out."""
-    return f"<p class='lead'>{_WHAT}{f' {_summary(study)}' if study.results else ''}</p>"
-
-
-def _judged(study: Study) -> Iterable[str]:
-    """Return the verdicts, if there is a result yet."""
-    if study.results:
-        runs = {setting: result.runs for setting, result in study.results.items()}
-        yield heading("Verdicts")
-        yield note(html.escape(f"{_conditions(_about(study), runs)}{_tried(study)}"))
-        yield _verdicts(study)
-        yield note(_HOW_JUDGED)
+def _judged(study: Study) -> dict[str, Any]:
+    """Return what is said once there is a result."""
+    about = next(iter(study.results.values())).provenance
+    runs = {setting: result.runs for setting, result in study.results.items()}
+    verdicts = Counter(found.verdict for _, found in study.verdicts())
+    return {
+        "about": about,
+        "runs": counted(min(runs.values()), "run"),
+        "counts": {verdict: verdicts[verdict] for verdict in _SYMBOLS if verdicts[verdict]},
+        "conditions": f"{_conditions(about, runs)}{_tried(study)}",
+        "statements": [*_statements(study)],
+        "exchanges": study.exchange_table(),
+    }
 
 
 def _tried(study: Study) -> str:
@@ -160,38 +133,6 @@ def _tried(study: Study) -> str:
     )
 
 
-def _details(study: Study) -> Iterable[str]:
-    """Return the numbers behind the verdicts, theory and best step sizes, where there are any."""
-    if study.results:
-        yield heading("Final errors and traffic")
-        for name, result in study.results.items():
-            yield f"<h3>{html.escape(name)}</h3>{finals(result)}"
-        yield heading("Claim by claim")
-        yield from _claims(study)
-        yield heading("One exchange per contact")
-        yield f"<p>{_ONE_EXCHANGE}</p>"
-        yield _exchanges(study)
-    if study.theory:
-        yield heading("Theory beside simulation")
-        yield from _theory(study)
-    if len({cell.step_size for cell in study.grid}) > 1:
-        yield heading("Each algorithm at its own best step size")
-        yield note("The best cell of the grid, by the mean final error of its few runs.")
-        yield _best(study)
-
-
-def _about(study: Study) -> Mapping[str, Any]:
-    """Return the provenance of the study's first result."""
-    return next(iter(study.results.values())).provenance
-
-
-def _made_with(study: Study) -> Iterable[str]:
-    if study.results:
-        about = _about(study)
-        yield preformatted(json.dumps(about["versions"], indent=1))
-        yield details("Scenario", preformatted(json.dumps(about["scenario"], indent=1)))
-
-
 def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
     scenario = about["scenario"]
     done = ", ".join(f"{counted(count, 'run')} of {setting}" for setting, count in runs.items())
@@ -202,57 +143,29 @@ def _conditions(about: Mapping[str, Any], runs: Mapping[str, int]) -> str:
     )
 
 
-def _summary(study: Study) -> str:
-    verdicts = [found.verdict for _, found in study.verdicts()]
-    counts = [f"{verdicts.count(v)} {_badge(v)}" for v in _SYMBOLS if verdicts.count(v)]
-    runs = counted(min(result.runs for result in study.results.values()), "run")
-    return (
-        f"Of {len(verdicts)} comparisons that test the paper's statements, each in {runs}: "
-        f"{', '.join(counts)}."
-    )
-
-
-def _badge(verdict: str) -> str:
-    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
-
-
-def _said(claim: Claim, found: Estimate) -> str:
-    """Write what was found for a claim, with its unit."""
-    shown = interval(claim.shown(found), digits=1 if claim.is_ratio else 2)
-    return f"{shown} {html.escape(claim.shown_unit)}"
-
-
-def _verdicts(study: Study) -> str:
-    heads = "".join(f"<th scope='col'>{h}</th>" for h in ("comparison", "found [95 %]", "verdict"))
-    rows = ""
-    for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
-        rows += f"<tr><th scope='colgroup' colspan=3>{html.escape(statement)}</th></tr>"
-        for claim, found in group:
-            cells = html.escape(claim.where), _said(claim, found), _badge(found.verdict)
-            rows += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    return (
-        f"<div class='scroll'><table class='verdicts'><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _claims(study: Study) -> Iterable[str]:
-    for statement, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
+def _statements(study: Study) -> Iterator[Statement]:
+    for words, group in groupby(study.verdicts(), key=lambda judged: judged[0].statement):
         found = dict(group)
         claims = list(found)
         maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid and study.grid}
         cells = [e for cells in maps.values() for e in cells.values()]
-        words = [
+        told = [
             REASONS[claims[0].key.partition("-")[0]],
             _tally(found.values(), "At the defaults"),
         ]
         if cells:
             runs = counted(cells[0].runs, "run")
-            words.append(_tally(cells, f"Over the grid, with {runs} in each cell"))
-        yield f"<h3>{html.escape(statement)}</h3><p>{html.escape(' '.join(words))}</p>"
-        if maps:
-            pictures = "".join(_map(claim, cells) for claim, cells in maps.items())
-            yield f"<div class='maps'>{pictures}</div>"
+            told.append(_tally(cells, f"Over the grid, with {runs} in each cell"))
+        yield Statement(
+            words,
+            [(claim, _shown(claim, one), one.verdict) for claim, one in found.items()],
+            " ".join(told),
+            [_map(claim, cells) for claim, cells in maps.items()],
+        )
+
+
+def _shown(claim: Claim, found: Estimate) -> str:
+    return interval(claim.shown(found), digits=1 if claim.is_ratio else 2)
 
 
 def _tally(found: Collection[Estimate], where: str) -> str:
@@ -269,76 +182,42 @@ def _tally(found: Collection[Estimate], where: str) -> str:
     return f"{where}: {_WORDS[verdict]} in all of {count} comparisons."
 
 
-def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> str:
+def _map(claim: Claim, cells: Mapping[Cell, Estimate]) -> Map:
     widths = sorted({cell.kernel_width for cell in cells})
     steps = sorted({cell.step_size for cell in cells})
-    head = "".join(f"<th scope='col'>μ {step:g}</th>" for step in steps)
-    rows = ""
-    for width in widths:
-        row = ""
-        for step in steps:
-            found = cells[Cell(width, step)]
-            kind = found.verdict.replace(" ", "-")
-            mean = number(claim.shown(found).mean, 1)
-            row += f"<td class='{kind}'>{_SYMBOLS[found.verdict]} {mean}</td>"
-        rows += f"<tr><th scope='row'>σ {width:g}</th>{row}</tr>"
-    caption = html.escape(f"{claim.where} ({claim.shown_unit})")
-    return f"<table><caption>{caption}</caption><tr><td></td>{head}</tr>{rows}</table>"
+
+    def cell(found: Estimate) -> tuple[Verdict, str, str]:
+        return found.verdict, _SYMBOLS[found.verdict], number(claim.shown(found).mean, 1)
+
+    rows = [(width, [cell(cells[Cell(width, step)]) for step in steps]) for width in widths]
+    return Map(claim, steps, rows)
 
 
-def _exchanges(study: Study) -> str:
+def _theory(study: Study) -> ShownTable:
+    """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
     rows = [
-        [
-            setting,
-            code(paper),
-            code(other.partition("=")[2]),
-            interval(found),
-        ]
-        for setting, paper, other, found in study.exchanges()
-    ]
-    return table(["setting", "algorithm", "exchange", "worse by (dB)"], rows, [3])
-
-
-def _theory(study: Study) -> Iterable[str]:
-    if study.steps is not None:
-        yield f"<p>{_STEPS}</p>"
-        rows = [
-            [number(study.steps.bound), f"bound of Theorem I, set by client {study.steps.client}"],
-            [number(study.steps.typical), "above this, single steps expand on average"],
-            [number(NEVER_EXPANDS), "up to this, no single step expands"],
-        ]
-        yield table(["step size", ""], rows, [0])
-    yield f"<p>{_MEAN_MODEL}</p>"
-    rows = [
-        [
-            label,
-            code(name),
-            *_ends(beside, name),
-        ]
+        [label, name, *(beside.curves(name)[key][-1] for key in CURVES), *_predicted(beside, name)]
         for label, beside in study.theory.items()
         for name in beside.names
     ]
-    header = [
-        "inputs", "algorithm", "mean model, predicted", "averaged model", "learning curve",
-        "learning curve, predicted", "gap",
-    ]  # fmt: skip
-    yield table(header, rows, [2, 3, 4, 5, 6])
+    columns = (
+        ShownColumn("inputs", "inputs"),
+        ShownColumn("algorithm", "algorithm", NAME),
+        ShownColumn("mean", "mean model, predicted", NUMBER),
+        ShownColumn("averaged", "averaged model", NUMBER),
+        ShownColumn("learning", "learning curve", NUMBER),
+        ShownColumn("predicted", "learning curve, predicted", _OR_REFUSED),
+        ShownColumn("gap", "gap", NUMBER),
+    )
+    return ShownTable(columns, rows)
 
 
-def _ends(beside: Beside, name: str) -> Iterable[str]:
-    """Return the errors after the last tick, and the gap of a predicted learning curve, if any."""
-    curves, gap = beside.curves(name), beside.gap(name)
-    yield from (number(curves[key][-1]) for key in CURVES)
+_OR_REFUSED = numeric(lambda db: number(db) if math.isfinite(db) else "refused")
+
+
+def _predicted(beside: Beside, name: str) -> Sequence[float | None]:
+    """Return the end of a predicted learning curve and its gap, if it was predicted."""
+    gap = beside.gap(name)
     if gap is None:
-        yield from ("", "")
-    else:
-        yield "refused" if gap.refused else number(curves[PREDICTED][-1])
-        yield number(gap.db)
-
-
-def _best(study: Study) -> str:
-    rows = [
-        [setting, code(name), f"{step:g}", f"{width:g}", number(db)]
-        for setting, name, step, width, db in study.best_steps()
-    ]
-    return table(["setting", "algorithm", "μ", "σ", "error (dB)"], rows, [2, 3, 4])
+        return None, None
+    return math.nan if gap.refused else beside.curves(name)[PREDICTED][-1], gap.db

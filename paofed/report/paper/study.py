@@ -12,6 +12,18 @@ from paofed.report.paper.claims import CLAIMS, II, Claim, I, better, finals_db
 from paofed.report.paper.theory import COLUMNS, Beside
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
+from paofed.table import (
+    ERROR,
+    ESTIMATE,
+    NAME,
+    NUMBER,
+    SIGNIFICANT,
+    WHOLE,
+    CellForm,
+    ShownColumn,
+    ShownTable,
+    code,
+)
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 
 # Pairs of algorithms: with the paper's two round trips per contact, and with one request and reply.
@@ -22,6 +34,8 @@ EXCHANGES = tuple(
 )
 
 
+# An algorithm with another exchange: the exchange alone.
+_EXCHANGE = CellForm(str, lambda name: code(name.partition("=")[2]), is_number=False)
 _ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
 
 
@@ -96,6 +110,43 @@ class Study:
                     cell = min(finite, key=lambda c: finite[c])
                     yield setting, name, cell.step_size, cell.kernel_width, finite[cell]
 
+    def exchange_table(self) -> ShownTable:
+        """Return how much worse one exchange per contact is, algorithm by algorithm."""
+        columns = (
+            ShownColumn("setting", "setting"),
+            ShownColumn("paper", "algorithm", NAME),
+            ShownColumn("other", "exchange", _EXCHANGE),
+            ShownColumn(("mean", "low", "high", "runs"), "worse by", ESTIMATE, "dB"),
+        )
+        return ShownTable(columns, list(self.exchanges()))
+
+    def best_table(self) -> ShownTable:
+        """Return each algorithm at its own best step size and kernel width."""
+        columns = (
+            ShownColumn("setting", "setting"),
+            ShownColumn("algorithm", "algorithm", NAME),
+            ShownColumn("step_size", "step size", SIGNIFICANT),
+            ShownColumn("kernel_width", "kernel width", SIGNIFICANT),
+            ShownColumn("db", "error", ERROR, "dB"),
+        )
+        return ShownTable(columns, list(self.best_steps()))
+
+    def verdict_table(self) -> ShownTable:
+        """Return the verdict on every claim, for a terminal."""
+        columns = (
+            ShownColumn("claim", "claim"),
+            ShownColumn("mean", "found", NUMBER),
+            ShownColumn("ends", "95 %", WHOLE),
+            ShownColumn("unit", ""),
+            ShownColumn("verdict", "verdict"),
+        )
+        rows = [
+            [claim.key, e.mean, f"[{e.low:.2f}, {e.high:.2f}]", claim.shown_unit, found.verdict]
+            for claim, found in self.verdicts()
+            for e in [claim.shown(found)]
+        ]
+        return ShownTable(columns, rows)
+
     def _names_on_grid(self, setting: str) -> list[str]:
         return next((results[setting].algorithms for results in self.grid.values()), [])
 
@@ -130,16 +181,8 @@ class Study:
                 for cell, found in self.map_of(claim).items()
             ],
         )
-        write_table(
-            folder / "exchanges.csv",
-            ["setting", "paper", "other", "mean", "low", "high", "runs"],
-            [[*names, *found] for *names, found in self.exchanges()],
-        )
-        write_table(
-            folder / "best-steps.csv",
-            ["setting", "algorithm", "step_size", "kernel_width", "db"],
-            [list(row) for row in self.best_steps()],
-        )
+        self.exchange_table().csv(folder / "exchanges.csv")
+        self.best_table().csv(folder / "best-steps.csv")
         write_table(
             folder / "theory.csv",
             ["inputs", "algorithm", "tick", *COLUMNS],

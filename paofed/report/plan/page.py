@@ -1,103 +1,88 @@
 """A plan as a page: what to use, why, and everything that was tried."""
 
-import html
 from collections.abc import Sequence
 
-from paofed.planning.record import FleetPlan
+from paofed.planning.record import FleetPlan, Offer
 from paofed.planning.use import FILE, advice, commands
 from paofed.racing.record import Tried, score_name
-from paofed.report.shared.markup import (
-    bullets,
+from paofed.report.shared.markup import Illustration, page
+from paofed.table import (
+    COUNT,
+    ESTIMATE,
+    NAME,
+    NUMBER,
+    CellForm,
+    ShownColumn,
+    ShownTable,
     code,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    number,
-    preformatted,
-    table,
+    numeric,
 )
 
 _SHOWN = 60  # how many candidates the table shows
-_HOW = (
-    "Candidates met in the same worlds, in rounds. After each round a candidate was dropped if, "
-    "within every budget that it fits in, some other candidate was clearly better. The errors of "
-    "the winners are from worlds that took no part in the choice. The doubt is by how many dB "
-    "other settings that were tried within a budget can be better than its winner; with 95 % "
-    "confidence, all doubts are right at once. They are about what was tried, in this scenario."
-)
 
 
 def build(plan: FleetPlan, drawing: tuple[str, str], command: str) -> str:
     """Return the whole page."""
-    parts = [
-        heading("What to do"),
-        preformatted("\n".join(commands(plan, FILE))),
-        *([note(html.escape(said))] if (said := advice(plan)) else []),
-        heading("What bytes buy"),
-        _front(plan),
-        f"<p>{_HOW}</p>",
-        bullets(plan.remarks),
-        heading("What was tried"),
-        _tried(plan, plan.tried[:_SHOWN]),
-        note(f"{min(_SHOWN, len(plan.tried))} of {len(plan.tried)}, the best within the whole "
-             f"budget first; all are in plan.json"),
-        heading("To run it again"),
-        preformatted(command),
-    ]  # fmt: skip
-    top = [lead(f"{plan.sentence}."), figure(*drawing)]
-    return document(f"A plan for {plan.scenario.name}", top, parts)
+    some = plan.tried[:_SHOWN]
+    return page(
+        "plan.html.j2",
+        title=f"A plan for {plan.scenario.name}",
+        plan=plan,
+        drawing=Illustration.of(*drawing),
+        commands=commands(plan, FILE),
+        advice=advice(plan),
+        offers=_front(plan),
+        tried=_tried(plan, some),
+        shown=len(some),
+        command=command,
+    )
 
 
-def _front(plan: FleetPlan) -> str:
+def _front(plan: FleetPlan) -> ShownTable:
+    def settings(one: Offer) -> str:
+        chosen = " <strong>chosen</strong>" if one is plan.chosen else ""
+        return f"{code(one.candidate.word)}{chosen}"
+
+    spent = _of_bytes(plan)
+    columns = (
+        ShownColumn("candidate", "settings", CellForm(str, settings, is_number=False)),
+        ShownColumn("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
+        ShownColumn("most", f"budget {_per(plan)}", spent),
+        ShownColumn("spends", f"spends {_per(plan)}", spent),
+        ShownColumn("error", score_name(plan.units), ESTIMATE),
+        ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
+        ShownColumn("doubt", "doubt", NUMBER, "dB"),
+        ShownColumn("alike", "may be as good", COUNT),
+    )
     rows = [
-        [
-            code(one.candidate.word) + (" <strong>chosen</strong>" if one is plan.chosen else ""),
-            f"{one.contacts * plan.ticks:.3g}/{plan.period}",
-            _bytes(plan, one.most),
-            _bytes(plan, one.spends),
-            interval(one.error),
-            "" if one.gain is None else interval(one.gain),
-            number(one.doubt),
-            str(len(one.alike)),
-        ]
+        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
+         len(one.alike)]
         for one in plan.offers
-    ]
-    per = _per(plan)
-    header = ["settings", "contacts", f"budget {per}", f"spends {per}", score_name(plan.units),
-              "gain over the line above (dB)", "doubt (dB)", "may be as good"]  # fmt: skip
-    return table(header, rows, range(1, 8))
+    ]  # fmt: skip
+    return ShownTable(columns, rows)
 
 
-def _bytes(plan: FleetPlan, per_tick: float) -> str:
-    """Write bytes without the time in which they are spent: that is in the head of the column."""
-    return html.escape(plan.in_time(per_tick).partition("/")[0])
+def _of_bytes(plan: FleetPlan) -> CellForm:
+    """Return the form of bytes without the time in which they are spent: the heading has that."""
+    return numeric(lambda per_tick: plan.in_time(per_tick).partition("/")[0])
 
 
 def _per(plan: FleetPlan) -> str:
-    return html.escape(f"/{plan.in_time(0.0).partition('/')[2]}").replace("/", "/<wbr>")
+    return f"/{plan.in_time(0.0).partition('/')[2]}"
 
 
-def _tried(plan: FleetPlan, some: Sequence[Tried]) -> str:
+def _tried(plan: FleetPlan, some: Sequence[Tried]) -> ShownTable:
+    columns = (
+        ShownColumn("candidate", "candidate", NAME),
+        ShownColumn("payload", f"spends {_per(plan)}", _of_bytes(plan)),
+        ShownColumn("score", score_name(plan.units), ESTIMATE),
+        ShownColumn("behind", "behind the winner", ESTIMATE, "dB"),
+        ShownColumn("worlds", "worlds", COUNT),
+        ShownColumn("dropped", "dropped"),
+    )
     rows = [
-        [
-            code(one.candidate),
-            _bytes(plan, one.payload),
-            interval(one.score),
-            interval(one.behind),
-            str(one.worlds),
-            "" if one.dropped is None else f"after round {one.dropped}",
-        ]
+        [one.candidate, one.payload, one.score, one.behind, one.worlds,
+         None if one.dropped is None else f"after round {one.dropped}"]
         for one in some
-    ]
-    header = [
-        "candidate",
-        f"spends {_per(plan)}",
-        score_name(plan.units),
-        "behind the winner (dB)",
-        "worlds",
-        "dropped",
-    ]
-    return table(header, rows, [1, 2, 3, 4])
+    ]  # fmt: skip
+    return ShownTable(columns, rows)

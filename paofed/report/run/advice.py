@@ -3,21 +3,171 @@
 This module has numbers alone; `advice_words` says them in sentences.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from paofed.core import bounded_steps
 from paofed.core.arrays import FloatArray
+from paofed.core.learners import FORGETFUL
+from paofed.core.metrics import BYTES_PER_COORDINATE
+from paofed.core.rules import LMS
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
-from paofed.report.run.cost import CostOfTakingPart, cost
-from paofed.report.run.lives import Stage
-from paofed.report.run.settings import AdvisedSettings, settings
-from paofed.report.run.spans import Verdict, spans_of, verdict
+from paofed.report.run.lives import BesideAlone, Stage, stages, stops_paying
 from paofed.report.shared.captions import rank
 from paofed.report.shared.own_unit import InOwnUnit, in_own_unit
+from paofed.simulate.results import estimates
 from paofed.simulate.results.estimates import Estimate, pooled_gain
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.table.baselines import AT_ONE_PLACE
+
+Verdict = Literal["pays", "pays at first", "changes nothing", "worse", "unknown"]
+_OF_WHOLE: Mapping[estimates.Verdict, Verdict] = {
+    "holds": "pays",
+    "tie": "changes nothing",
+    "does not hold": "worse",
+    "inconclusive": "unknown",
+}
+
+
+def verdict(spans: Sequence[Stage]) -> Verdict:
+    """Say whether taking part pays, for the whole life of a device or at first."""
+    return "pays at first" if len(spans) > 1 else _OF_WHOLE[spans[0].gain.verdict]
+
+
+def spans_of(lives: Lives, name: str) -> tuple[Stage, ...]:
+    """Return the life up to where taking part stops paying, and the rest; or all as one span.
+
+    A device that takes part does so from its first reading on. So it is not enough that some stage
+    pays: the errors of all readings up to the end of that stage are pooled, and taking part must
+    pay over these readings as a whole.
+    """
+    found, beside = list(stages(lives, name)), BesideAlone(lives, name)
+
+    def span(first: int, stop: int) -> Stage:
+        """Return the span from one reading up to another; both must begin a stage."""
+        begin, end = (reading.bit_length() - 1 for reading in (first, stop))
+        here = (lives.stage >= begin) & (lives.stage < end)
+        return Stage(first, stop - 1, beside.over_alone(here))
+
+    begin, end = found[0].first, found[-1].last + 1
+    stop = stops_paying(found)
+    if stop is not None and stop > begin:
+        early, late = span(begin, stop), span(stop, end)
+        if early.pays and not late.pays:
+            return early, late
+    return (span(begin, end),)
+
+
+_DAY = 86_400.0  # seconds
+
+
+class CostOfTakingPart(NamedTuple):
+    """Bytes under a tariff: the mean over runs, devices and the time of a table."""
+
+    per: str  # day, or tick where times are plain numbers
+    # Bytes up of a device in that time; NaN where an earlier version did not count messages.
+    up: float
+    down: float
+    reading: float  # both directions, for one reading
+    busy: float  # both directions, for a device that has a reading at every tick of that time
+    download: float  # one whole model, to one device
+    has_download: bool  # whether these bytes include such a download to every device
+
+
+def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> CostOfTakingPart:
+    """Return what an algorithm cost in this run."""
+    scenario, table = result.provenance["scenario"], result.provenance["table"]
+    wire = result.run_wire(name, tariff)
+    up, down = (float(sent[:, -1].mean()) for sent in (wire.up, wire.down))
+    ticks_per = _DAY / table["tick"] if table["calendar"] else 1.0
+    shares = scenario["clients"] * scenario["ticks"] / ticks_per
+    reading = (up + down) / int(judged.samples.sum())
+    return CostOfTakingPart(
+        per="day" if table["calendar"] else "tick",
+        up=up / shares,
+        down=down / shares,
+        reading=reading,
+        busy=reading * ticks_per,
+        download=BYTES_PER_COORDINATE * scenario["features"] + tariff.down,
+        has_download=scenario.get("newcomers") == "whole",
+    )
+
+
+class AdvisedSettings(NamedTuple):
+    """The settings that a fleet would be made with."""
+
+    algorithm: str
+    shared: int | None  # coordinates of a message; None: their number varies
+    features: int
+    step_size: float
+    # Where the step size is from: a race, the default, the algorithm's name, or the scenario.
+    step_from: str
+    raced: tuple[str, ...]  # all options that a race chose
+    learner: str
+    start: str
+    linear: bool
+    newcomers: str
+    personal: bool
+
+
+def settings(result: Result, name: str) -> AdvisedSettings:
+    """The settings of one algorithm of a run."""
+    scenario = result.provenance["scenario"]
+    described = result.provenance["algorithms"][result.algorithms.index(name)]
+    own = described.get("step_size")
+    race = _race(result, name)
+    asked = tuple(race.get("options", ()))
+    step_from = "scenario" if own is None else "name"
+    if "step_size" in asked:
+        step_from = "usual" if race.get("reason") else "race"
+    return AdvisedSettings(
+        algorithm=name,
+        shared=_shared(described.get("uplink"), scenario["features"]),
+        features=scenario["features"],
+        step_size=scenario["step_size"] if own is None else own,
+        step_from=step_from,
+        raced=() if race.get("reason") else asked,
+        learner=_learner(described.get("learner")),
+        start=scenario.get("start", "zeros"),
+        linear=scenario.get("linear", False),
+        newcomers=scenario.get("newcomers", "windows"),
+        personal=scenario.get("linear", False) and scenario.get("personal", False),
+    )
+
+
+def _shared(uplink: Any, features: int) -> int | None:
+    if not isinstance(uplink, dict) or uplink.get("kind") != "Windows":
+        return None
+    width: int | None = uplink["width"]
+    return features if width is None else width
+
+
+def _race(result: Result, name: str) -> Mapping[str, Any]:
+    """Return the race that chose an algorithm's options; empty where they were given."""
+    races = result.provenance.get("chosen", ())
+    return next((race for race in races if race.get("winner") == name), {})
+
+
+def _written(function: Callable[..., object]) -> str:
+    """Return a function as provenance writes it."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+_LEARNERS: Mapping[str, str] = {
+    _written(LMS.learn): "lms",
+    _written(bounded_steps.learn): "lms",
+    **{_written(forgets.step): name for name, forgets in FORGETFUL.items()},
+}
+
+
+def _learner(described: Any) -> str:
+    """Return the name of a learner as provenance describes it."""
+    step = described.get("learn") if isinstance(described, dict) else None
+    function = step.get("function") if isinstance(step, dict) else step
+    return _LEARNERS.get(str(function), "its own")
 
 
 class Gain(NamedTuple):

@@ -10,8 +10,9 @@ from paofed.report.run.advice import Advice, Gain
 from paofed.report.run.lives import Stage
 from paofed.report.shared.own_unit import own_unit_words, why_otherwise
 from paofed.simulate.results.estimates import TIE, Estimate
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
+from paofed.table import estimated
 from paofed.words import counted, size
 
 _WORDS: Mapping[str, str] = {
@@ -131,8 +132,7 @@ def _doubt(gain: Estimate) -> str:
 
 
 def _ends(gain: Estimate) -> str:
-    mean, low, high = (f"{round(end, 2) + 0.0:.2f}" for end in gain[:3])  # without a minus zero
-    return f"{mean} dB ({low} to {high})" if math.isfinite(gain.low) else f"{mean} dB"
+    return estimated(gain, "to", unit=" dB")
 
 
 def _elsewhere(best: Gain, method: str) -> str:

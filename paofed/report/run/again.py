@@ -1,12 +1,11 @@
 """How a run is repeated: the end of its page."""
 
-import html
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from paofed.core.tariffs import PAYLOAD, Tariff
-from paofed.report.shared.markup import details, note, preformatted
 from paofed.simulate.engines import LAST
 from paofed.simulate.engines import USUAL as USUAL_ENGINE
 from paofed.simulate.results.result import Result
@@ -15,7 +14,6 @@ from paofed.words import counted
 from paofed.world.scenario import to_toml
 
 _CHOICE = ("gpu", "fast")  # the card first, since the fast engine takes all that the card takes
-_OPEN = "Its worlds were made by {}, a function in Python. With that function:"
 
 
 def is_open(result: Result) -> bool:
@@ -23,24 +21,29 @@ def is_open(result: Result) -> bool:
     return bool(result.provenance["scenario"].get("kind") == "worlds")
 
 
-def again(result: Result, tariff: Tariff = PAYLOAD) -> Iterator[str]:
-    """Yield how to repeat a run: what to type, the versions, and the data."""
+class Again(NamedTuple):
+    """What repeats a run."""
+
+    first: int  # the number of its first run
+    function: str  # what made its worlds; empty where a scenario did
+    typed: str
+    versions: dict[str, str]
+    processors: str
+    scenario: str
+
+
+def again(result: Result, tariff: Tariff = PAYLOAD) -> Again:
+    """Return how to repeat a run: what to type, the versions, and the data."""
     about, scenario = result.provenance, result.provenance["scenario"]
-    if first := about.get("first_run", 0):
-        yield note(
-            f"These are the runs from number {first:,} on: in Python, run(..., first={first})."
-        )
-    if is_open(result):
-        yield note(html.escape(_OPEN.format(scenario["stream"]["function"])))
-        yield preformatted(call(result))
-        title, said = "numbers of these worlds", json.dumps(scenario, indent=1)
-    else:
-        yield preformatted(command(result, tariff))
-        title, said = "scenario.toml", to_toml(scenario)
-    yield preformatted(json.dumps(about["versions"], indent=1))
-    if words := processors(result):
-        yield note(html.escape(f"{words[0].upper()}{words[1:]}."))
-    yield details(title, preformatted(said))
+    words = processors(result)
+    return Again(
+        about.get("first_run", 0),
+        scenario["stream"]["function"] if is_open(result) else "",
+        call(result) if is_open(result) else command(result, tariff),
+        about["versions"],
+        f"{words[0].upper()}{words[1:]}." if words else "",
+        json.dumps(scenario, indent=1) if is_open(result) else to_toml(scenario),
+    )
 
 
 def processors(result: Result) -> str:

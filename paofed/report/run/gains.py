@@ -1,4 +1,4 @@
-"""What learning together gains over a table: for old devices, for the server, for newcomers."""
+"""What learning together gains over a table, for whom, and what faults cost every algorithm."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,10 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.simulate.results.estimates import Estimate, estimate, pooled_gain
-from paofed.simulate.results.progressive import WAYS, ColdStart, Progressive, Whose
+from paofed.simulate.results.estimates import Estimate, Final, estimate, final, pooled_gain
+from paofed.simulate.results.progressive import MODELS, WAYS, ColdStart, Progressive, Whose
 from paofed.simulate.results.result import Result
+from paofed.world.faults import FAULTS, worded
 from paofed.world.table.columns import duration_text
 
 _DAY, _PERIODS = 86_400.0, 50
@@ -80,3 +81,38 @@ def periods(
         return ends.tolist(), curve
     origin = datetime(1970, 1, 1, tzinfo=UTC)
     return [origin + timedelta(seconds=end) for end in ends.tolist()], curve
+
+
+class Damage(NamedTuple):
+    """What faults do to one model of one algorithm, in dB."""
+
+    name: str
+    whose: Whose
+    wrong: Final  # the final error with faults
+    right: Final  # the final error without faults
+    cost: Estimate  # the difference, run by run
+
+
+def faults_of(result: Result) -> list[str]:
+    """The faults of a result's scenario, as words of the command line."""
+    scenario = result.provenance["scenario"]
+    if not scenario.get("faults"):  # worlds of one's own and earlier results have none
+        return []
+    return [worded(fault) for fault in FAULTS.validate_python(scenario["faults"])]
+
+
+def damages(result: Result) -> list[Damage]:
+    """Return the damage to all models; empty if the result has no runs without faults."""
+    if result.clean is None:
+        return []
+    models = MODELS if result.progressive is not None else MODELS[1:]
+    return [_damage(result, name, whose) for name in result.algorithms for whose in models]
+
+
+def _damage(result: Result, name: str, whose: Whose) -> Damage:
+    judged = result.progressive
+    wrong = result.run_finals(name) if judged is None else judged.run_finals(name, whose)
+    right = result.clean_finals(name, whose)
+    with np.errstate(invalid="ignore"):  # where both diverged there is no difference
+        cost = estimate(decibels(wrong) - decibels(right))
+    return Damage(name, whose, final(wrong), final(right), cost)

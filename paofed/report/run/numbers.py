@@ -7,15 +7,13 @@ from paofed.core.tariffs import Tariff
 from paofed.files import write_table
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import Behind, numbers
-from paofed.report.run.alone import OverAlone
-from paofed.report.run.damage import damages
-from paofed.report.run.gains import gain, newcomers
-from paofed.report.run.groups import groups
-from paofed.report.run.lives import stages
+from paofed.report.run.gains import gain
+from paofed.report.run.lives import OverAlone, groups, stages
+from paofed.report.run.tables import faults_and_costs, newcomers_by_horizon, recoveries
+from paofed.simulate.results.estimates import Final
 from paofed.simulate.results.lives import Lives, OwnUnit
-from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import SENT_COLUMNS, Result
-from paofed.simulate.results.statistics import Final
 
 _WRITTEN = (
     "curves",
@@ -48,22 +46,18 @@ def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
     result.to_csv(folder / "curves.csv", tariff)
     _write_errors(result, folder, tariff)
     if result.drifts:
-        write_table(
-            folder / "recovery.csv",
-            ["algorithm", "tick", "before_db", "worst_db", "ticks"],
-            [[name, *drift] for name in result.algorithms for drift in result.recovery(name)],
-        )
+        recoveries(result).csv(folder / "recovery.csv")
     if result.progressive is not None:
         _write_judged(result, result.progressive, folder, tariff)
     if result.lives is not None:
         _write_lives(result.lives, folder)
         _write_groups(result.lives, folder)
     if result.cold_start is not None:
-        _write_newcomers(result.cold_start, folder)
+        newcomers_by_horizon(result.cold_start, beside=True).csv(folder / "newcomers.csv")
     if (advice := advise(result, tariff)) is not None:
         write_table(folder / "advice.csv", Behind._fields, list(numbers(advice)))
     if result.clean is not None:
-        _write_damages(result, folder)
+        faults_and_costs(result).csv(folder / "faults.csv")
 
 
 def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
@@ -92,18 +86,6 @@ def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
                 *(nothing if whose == "baseline" else sent[name]),
             ]
             for name, whose, final in finals
-        ],
-    )
-
-
-def _write_damages(result: Result, folder: Path) -> None:
-    errors = ["db", "db_se", "clean_db", "clean_db_se"]
-    write_table(
-        folder / "faults.csv",
-        ["algorithm", "model", *errors, "cost", "low", "high", "runs"],
-        [
-            [name, whose, *wrong, *right, *cost]
-            for name, whose, wrong, right, cost in damages(result)
         ],
     )
 
@@ -207,23 +189,5 @@ def _write_groups(lives: Lives, folder: Path) -> None:
             [name, whose, found.name, *_who(found.over), found.db, *found.own, *_gained(found.over)]
             for name, whose in lives.learners.tolist()
             for found in groups(lives, name, whose)
-        ],
-    )
-
-
-def _write_newcomers(cold: ColdStart, folder: Path) -> None:
-    ticks_of = cold.horizons.tolist()
-    write_table(
-        folder / "newcomers.csv",
-        ["algorithm", "begins_with", "horizon_ticks", "db", "gain", "low", "high", "starts"],
-        [
-            [name, "", ticks, db, "", "", "", len(cold.starts)]
-            for name, errors in cold.beside.items()
-            for ticks, db in zip(ticks_of, cold.pooled_db(errors).tolist(), strict=True)
-        ]
-        + [
-            [found.name, found.way, ticks, db, *gained]
-            for found in newcomers(cold)
-            for ticks, db, gained in zip(ticks_of, found.errors, found.gains, strict=True)
         ],
     )

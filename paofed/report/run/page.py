@@ -1,30 +1,28 @@
 """One self-contained page about one run: errors, traffic, figures, and how to run it again."""
 
-import html
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
-from paofed.report.run.advice_words import in_unit, whether
+from paofed.report.run.advice_words import fleet_command, in_unit, sentences, whether
 from paofed.report.run.again import again, is_open
-from paofed.report.run.damage import faults_of
 from paofed.report.run.fleet_figures import (
     against_traffic,
     by_device,
     newcomers_over_horizons,
+    over_lives,
     over_time,
 )
-from paofed.report.run.gains import gain, horizons, newcomers
+from paofed.report.run.gains import faults_of, gain, horizons, newcomers
 from paofed.report.run.lives import HOW, extremes, stages
-from paofed.report.run.lives_figure import over_lives
 from paofed.report.run.numbers import PAGE, write_numbers
-from paofed.report.run.on_device import on_device
-from paofed.report.run.page_tables import (
+from paofed.report.run.tables import (
     by_group,
     errors_and_traffic,
     faults_and_costs,
@@ -32,61 +30,20 @@ from paofed.report.run.page_tables import (
     of_newcomers,
     recoveries,
 )
-from paofed.report.run.what_to_do import from_advice, from_front, front, lead_words
+from paofed.report.run.what_to_do import choices, front, lead_words
 from paofed.report.shared import figures as draw
 from paofed.report.shared.captions import default_title, rank, step_size
 from paofed.report.shared.finals import finals
-from paofed.report.shared.markup import (
-    bullets,
-    details,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    number,
-    preformatted,
-)
-from paofed.simulate.results.estimates import Estimate
+from paofed.report.shared.markup import drawn, interval, number, page
+from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.words import counted
 from paofed.world.scenario import to_toml
 from paofed.world.table.columns import column
 
-_JUDGED = (
-    "Every sample is predicted before anything is learned from it (progressive validation), by the "
-    "model on its device and by the server's model of before that tick. "
-)
-_OF_SPREAD = (
-    "0 dB is an error as large as the target's spread in the calibration period; −10 dB is about a "
-    "third of it, −20 dB a tenth."
-)
-_OF_UNIT = "0 dB is a mean squared error of 1, in the target's own unit."
-_NEWCOMERS = (
-    "Each device in turn is left out until it joins, having learned nothing. It begins with the "
-    "server's whole model, or as the fleet began and receives the server's model with its "
-    "contacts, window by window. Beside it: the same device had it taken part all along (old). "
-    "Gains are over a device that begins as the fleet began and never has a contact. The errors of "
-    "all starts, devices and runs are pooled. 95 % intervals over the starts, as far as these do "
-    "not overlap; devices that join on the same day share their weather."
-)
-_FAULTS = (
-    "Every algorithm was run twice over the same worlds: with these faults and without them. The "
-    "cost is the difference of both errors in dB, run by run, with its 95 % interval. Errors are "
-    "against what is right, whatever sensors say."
-)
-_IN_OWN_UNIT = (
-    "The root of the mean squared error, the mean absolute error, and the share of the variance "
-    "that is explained (1 is perfect, 0 is no better than the mean of these samples). Beside them, "
-    "90 % intervals around the predictions, which every device keeps for itself as it goes: the "
-    "share of samples that they covered, and their mean width. All of it is of the samples that "
-    "count, mean over runs."
-)
-_BEST = " The best of each column of errors is bold."
 _HEADLINE = "lives"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
 
@@ -162,61 +119,81 @@ def build(
     saved: Path | None = None,
 ) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
-    judged, advice = result.progressive, advise(result, tariff)
-    first = _HEADLINE if _HEADLINE in drawings else next(iter(drawings), "")
-    top = [figure(*drawings[first])] if first else []
-    if judged is None:
-        found = front(result, tariff)
-        opening = [*lead_words(found, len(result.algorithms))]
-        parts = [*from_front(found, len(result.algorithms)), *_over_scenario(result, tariff)]
-    else:
-        opening = [] if advice is None else [whether(advice)]
-        opening += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
-        parts = [] if advice is None else [*from_advice(advice, saved)]
-        parts += _over_table(result, judged, tariff, advice)
-    if others := [figure(*drawing) for name, drawing in drawings.items() if name != first]:
-        parts += [heading("Figures"), *others]
-    if faults := faults_of(result):
-        parts += [heading("What faults do"), preformatted("\n".join(faults))]
-        parts += [note(_FAULTS), faults_and_costs(result)] if result.clean is not None else []
-    parts += _choices(result)
-    if result.drifts:
-        parts += [heading("When the target changed"), recoveries(result)]
-    if result.cold_start is not None:
-        parts += [heading("Newcomers"), note(_NEWCOMERS), of_newcomers(result, result.cold_start)]
-    parts += on_device(result)
-    parts += [heading("To run it again"), *again(result, tariff)]
-    name = result.provenance["scenario"]["name"]
-    return document(name, [lead(*opening), *top] if opening else top, parts)
+    about, figures = result.provenance, drawn(drawings)
+    headline = _HEADLINE if _HEADLINE in figures else next(iter(figures), "")
+    said = _over_scenario(result, tariff)
+    if result.progressive is not None:
+        said = _over_table(result, result.progressive, tariff, saved)
+    return page(
+        "run.html.j2",
+        title=about["scenario"]["name"],
+        first=figures.pop(headline, None),
+        figures=list(figures.values()),
+        counted_in=_counted_in(tariff),
+        faults=faults_of(result),
+        costs=faults_and_costs(result) if result.clean is not None else "",
+        chosen=about.get("chosen", ()),
+        recoveries=recoveries(result) if result.drifts else "",
+        newcomers=of_newcomers(result, result.cold_start) if result.cold_start else "",
+        again=again(result, tariff),
+        **on_device(result),
+        **said,
+    )
 
 
-def _over_scenario(result: Result, tariff: Tariff) -> Iterator[str]:
-    yield heading("Errors and traffic")
-    yield note(html.escape(default_title(result)))
-    yield finals(result, tariff)
-    yield note(html.escape(_counted_in(tariff)))
+def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
+    """Return what only the page of a synthetic run says, or says in another way."""
+    found, among = front(result, tariff), len(result.algorithms)
+    return {
+        "advice": None,
+        "lead": [*lead_words(found, among)],
+        "todo": [*choices(found, among)],
+        "in_short": [],
+        "conditions": default_title(result),
+        "target": None,
+        "errors": finals(result, tariff),
+        "in_unit": "",
+    }
 
 
 def _over_table(
-    result: Result, judged: Progressive, tariff: Tariff, advice: Advice | None
-) -> Iterator[str]:
-    scenario = result.provenance["scenario"]
-    target = column(scenario["stream"]["target"])
-    if said := [*in_short(result, judged, advice)]:
-        yield heading("In short")
-        yield bullets(said)
-    yield heading("Errors and traffic")
-    yield note(html.escape(_conditions(result)))
-    yield note(_JUDGED + (_OF_UNIT if target.transform == "raw" else _OF_SPREAD) + _BEST)
-    yield errors_and_traffic(result, judged, tariff)
-    yield note(html.escape(_counted_in(tariff)))
-    if result.lives is not None and advice is not None:
-        yield heading(f"In the unit of {target.name}")
-        yield note(_IN_OWN_UNIT + _BEST)
-        yield in_target_unit(result.lives)
-        yield heading("By group of devices")
-        yield note(html.escape(_grouped_by(scenario["stream"].get("group"))))
-        yield by_group(result.lives, advice.method)
+    result: Result, judged: Progressive, tariff: Tariff, saved: Path | None
+) -> dict[str, Any]:
+    """Return what only the page of a run over a table says, or says in another way."""
+    advice, lives = advise(result, tariff), result.lives
+    lead = [] if advice is None else [whether(advice)]
+    lead += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
+    in_unit_of_target = of_groups = None
+    if advice is not None and lives is not None:
+        in_unit_of_target, of_groups = in_target_unit(result, lives), by_group(lives, advice.method)
+    stream = result.provenance["scenario"]["stream"]
+    return {
+        "advice": advice,
+        "lead": lead,
+        "todo": [] if advice is None else [*sentences(advice)],
+        "tie": TIE,
+        "fleet_command": "" if advice is None else fleet_command(advice, saved),
+        "in_short": [*in_short(result, judged, advice)],
+        "conditions": _conditions(result),
+        "target": column(stream["target"]),
+        "errors": errors_and_traffic(result, judged, tariff),
+        "in_unit": in_unit_of_target,
+        "group": stream.get("group"),
+        "by_group": of_groups,
+    }
+
+
+def on_device(result: Result) -> dict[str, Any]:
+    """Return what a device must know and compute, with the range of each input where it is kept."""
+    table, scenario = result.provenance.get("table"), result.provenance["scenario"]
+    known = table or {}
+    ranges = [
+        f"{label}: low = {low:.6g}, high = {high:.6g}"
+        for label, (low, high) in zip(
+            known.get("inputs", ()), known.get("ranges", ()), strict=False
+        )
+    ]
+    return {"table": table, "scenario": scenario, "ranges": ranges}
 
 
 def _conditions(result: Result) -> str:
@@ -285,28 +262,8 @@ def _told(found: Estimate) -> str:
     return f"{how} [{number(low)}, {number(high)}]"
 
 
-def _grouped_by(column_name: str | None) -> str:
-    by = f"{column_name} of the table" if column_name else "how many readings they have"
-    return (
-        f"Devices grouped by {by}: errors of the models on them, and gains over the best way of "
-        f"being alone, with 95 % intervals paired over the devices of a group. by-group.csv has "
-        f"all learners."
-    )
-
-
 def _counted_in(tariff: Tariff) -> str:
     """Say what the bytes of a table are."""
     told = f" ({tariff.words})" if tariff.words else ""
     bytes_are = f"on the wire by tariff {tariff.name}{told}" if tariff.adds else "of payload alone"
     return f"Traffic is the mean of a run. Bytes are those {bytes_are}."
-
-
-def _choices(result: Result) -> Iterator[str]:
-    """Yield what was chosen before the run, and what was tried for it."""
-    chosen = result.provenance.get("chosen", ())
-    if chosen:
-        yield heading("What was chosen")
-    for choice in chosen:
-        yield f"<p>{html.escape(choice['sentence'])}</p>"
-        if tried := choice["table"]:
-            yield details("what was tried", preformatted(tried))

@@ -31,8 +31,6 @@ from paofed.world.start import Start, fitted
 from paofed.world.table.door import read, seen_in
 from paofed.world.table.spec import Records, Table
 
-_KEPT = ("columns", "ranges")  # keys that files of earlier versions lack
-
 
 class TableRun(NamedTuple):
     """What a run over a table has left; of several runs, the first."""
@@ -58,12 +56,6 @@ class TableRun(NamedTuple):
                 f"whose columns devices measure"
             )
         table = result.provenance["table"]
-        for key in _KEPT:
-            if key not in table:
-                raise FileError(
-                    f"{origin} was written by an earlier version, which did not keep the {key} of "
-                    f"its table: run it again"
-                )
         *inputs, target = map(read_column, table["columns"])
         if not isinstance(target, Number):
             raise FileError(f"{origin}: its target is a {target.kind}: expected a number")

@@ -1,40 +1,19 @@
-"""What to do after a run: advice over a table, else who has the least error for its bytes."""
+"""What to do after a run without a table: who has the least error for its bytes."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff
-from paofed.report.run.advice import Advice
-from paofed.report.run.advice_words import fleet_command, sentences
 from paofed.report.shared.captions import rank
-from paofed.report.shared.markup import bullets, heading, interval, note, number, preformatted
-from paofed.simulate.results.estimates import TIE, Estimate, estimate
+from paofed.report.shared.markup import interval, number
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.words import counted, size, times_less
 
-_BEHIND = (
-    f"95 % intervals are paired over devices, as if these were independent. What is within {TIE} "
-    f"dB is a tie. advice.csv has the numbers."
-)
-_ON_FRONT = (
-    "Each of these has the least error for what it sends, so take the last whose error will do. "
-    "95 % intervals of differences are paired over runs."
-)
 _NEAR = 1.0  # dB: who is no further behind the best is near enough to be named beside it
-
-
-def from_advice(advice: Advice, saved: Path | None) -> Iterator[str]:
-    """Yield the advice of a run over a table and, where taking part may pay, the command for it."""
-    yield heading("What to do")
-    yield bullets(sentences(advice))
-    yield note(_BEHIND)
-    if command := fleet_command(advice, saved):
-        yield note("A fleet with these settings is made by")
-        yield preformatted(command)
 
 
 class OnFront(NamedTuple):
@@ -69,13 +48,12 @@ def lead_words(found: Sequence[OnFront], count: int) -> Iterator[str]:
         yield _cheaper(near[-1], found[0])
 
 
-def from_front(found: Sequence[OnFront], count: int) -> Iterator[str]:
+def choices(found: Sequence[OnFront], count: int) -> Iterator[str]:
     """Yield what to choose from, where there is a choice."""
     if len(found) > 1:
         best, *others = found
-        yield heading("What to do")
-        yield bullets([_best(best, count), *(_cheaper(one, best) for one in others)])
-        yield note(_ON_FRONT)
+        yield _best(best, count)
+        yield from (_cheaper(one, best) for one in others)
 
 
 def _best(one: OnFront, count: int) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import method_name
 from paofed.simulate.results.result import Result
 from paofed.words import counted
 

@@ -1,7 +1,12 @@
-"""How algorithms look in every figure: told apart in print and in colour blindness."""
+"""How figures call algorithms and baselines, and how these look: told apart in print, too."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from paofed.algorithms.outside import split
+from paofed.algorithms.pao_fed import VERSIONS
+from paofed.simulate.results.progressive import Whose
+from paofed.simulate.table.learners_alone import kind_of
 
 
 class Style(NamedTuple):
@@ -44,3 +49,67 @@ def styles(names: Sequence[str]) -> dict[str, Style]:
             known = Style(_SPARE[spare % len(_SPARE)], dashes)
         chosen[name] = known
     return {name: chosen[name] for name in names}
+
+
+# Methods that have a name in the literature; every other identifier stands for itself.
+_NAMES: Mapping[str, str] = {
+    "online-fedsgd": "Online-FedSGD",
+    "online-fed": "Online-Fed",
+    "pso-fed": "PSO-Fed",
+    **{f"pao-fed-{version}": f"PAO-Fed-{version.upper()}" for version in VERSIONS},
+    "fed-async": "FedAsync",
+    "fed-buff": "FedBuff",
+    "ace": "ACE",
+    "aced": "ACED",
+    "ca2fl": "CA2FL",
+    "aso-fed": "ASO-Fed",
+    "fed-at": "FedAT",
+    "fed-prox": "FedProx",
+}
+
+
+def method_name(identifier: str) -> str:
+    """Return how a figure calls an algorithm: the name of its method, then its options in words.
+
+    The identifier of a method without a name in the literature is returned as it is.
+
+    >>> method_name("pao-fed-u1:shared=32,step_size=0.2")
+    'PAO-Fed-U1, shared 32, step size 0.2'
+    """
+    base, options = split(identifier)
+    if base not in _NAMES:
+        return identifier
+    words = (options or "").replace("=", " ").replace("_", " ")
+    return ", ".join(filter(None, (_NAMES[base], *words.split(","))))
+
+
+class BaselineLook(NamedTuple):
+    """How a baseline looks, and beside whose models it is drawn over time."""
+
+    colour: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    marker: str
+    whose: Whose
+
+
+_BASELINES: Mapping[str, BaselineLook] = {
+    "last value": BaselineLook("#777777", (0, (1.5, 1.5)), "x", "device"),
+    "alone": BaselineLook("#777777", "-", "|", "device"),
+    "rls": BaselineLook("#5B7F5B", "-", "s", "device"),
+    "start": BaselineLook("#5B7F5B", (0, (1.5, 1.5)), "*", "device"),
+    "start alone": BaselineLook("#5B7F5B", (0, (5, 2)), "P", "device"),
+    "central": BaselineLook("#8C6D31", "-", "D", "server"),
+    "batch fourier": BaselineLook("#8C6D31", (0, (5, 2)), "^", "server"),
+    "batch linear": BaselineLook("#8C6D31", (0, (1.5, 1.5)), "v", "server"),
+    "boost": BaselineLook("#8C6D31", (0, (8, 2, 1, 2)), "p", "server"),
+}
+# A baseline of a file that a newer version wrote.
+_UNKNOWN = BaselineLook("#777777", (0, (5, 2)), "+", "server")
+# Dashes of devices that learn like an algorithm's; the rest is as for the baseline.
+_APART = (0, (8, 2, 1, 2))
+
+
+def baseline_look(name: str) -> BaselineLook:
+    """Return how a baseline looks; one of a newer version has a look of its own."""
+    look = _BASELINES.get(kind_of(name), _UNKNOWN)
+    return look if name in _BASELINES else look._replace(dashes=_APART)

@@ -14,8 +14,8 @@ from paofed.simulate.results.estimates import TIE, Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of
 from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.table.learners_alone import kind_of
 from paofed.world.table.columns import column
 
 # The numbers of OwnUnit by which learners are compared; True where the most is the best.

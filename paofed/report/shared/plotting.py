@@ -1,25 +1,86 @@
-"""Draws the curves of a result into axes of matplotlib, for notebooks and papers."""
+"""Draws curves into axes of matplotlib, of one result or of several side by side, for papers."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.errors import InputError, unknown
-from paofed.report.shared.along import Along, along_axis
-from paofed.report.shared.baselines import baseline_look
-from paofed.report.shared.curves import draw_band, draw_line, mark_drifts, room_for_bands
+from paofed.report.shared.curves import (
+    draw_band,
+    draw_line,
+    logarithmic,
+    mark_drifts,
+    room_for_bands,
+)
 from paofed.report.shared.figures import literal
-from paofed.report.shared.looks import UNNAMED, Style, styles
-from paofed.report.shared.run_curves import Bands, RunCurves, band_words, whose_curves
+from paofed.report.shared.looks import UNNAMED, Style, baseline_look, styles
+from paofed.report.shared.run_curves import Bands, RunCurves, band_words, whose_curves, with_curves
 from paofed.report.shared.style import Column, keep_ticks, measure, style
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
+
+Along = Literal["ticks", "samples", "bytes"]
+
+
+class AlongAxis(NamedTuple):
+    """The horizontal axis of error curves."""
+
+    places: Mapping[str, FloatArray]  # by algorithm: where the points of its curve are
+    label: str
+    end: float | None  # where the axis ends; None: a logarithmic axis as long as the curves
+
+    def of(self, name: str) -> FloatArray:
+        """Return where the points of a curve are; baselines send nothing, so bytes are refused."""
+        if name not in self.places:
+            raise InputError(f"{name} is a baseline, which sends nothing: draw it over 'ticks'")
+        return self.places[name]
+
+    def put_on(self, axes: Axes) -> None:
+        """Label the horizontal axis of `axes`, and give it its scale and its end."""
+        axes.set_xlabel(self.label)
+        if self.end is None:
+            logarithmic(axes.xaxis)
+        else:
+            drawn = 0.0 if axes.get_autoscalex_on() else axes.get_xlim()[1]  # by an earlier plot
+            axes.set_xlim(0, max(self.end, drawn))
+
+
+def along_axis(result: Result, x: Along, tariff: Tariff) -> AlongAxis:
+    """Return the axis `x` for the algorithms of a result and, unless it is of bytes, baselines."""
+    if x not in get_args(Along):
+        raise InputError(unknown("x", str(x), get_args(Along)))
+    if x == "bytes":
+        sent = {name: result.run_wire(name, tariff).both.mean(axis=0) for name in result.algorithms}
+        scale, unit = _unit(max(float(counts[-1]) for counts in sent.values()))
+        where = "payload sent" if not tariff.adds else f"sent with {tariff.name}"
+        places = {
+            name: np.where(counts > 0, counts / scale, np.nan) for name, counts in sent.items()
+        }
+        return AlongAxis(places, literal(f"{where}, up and down ({unit})"), None)
+    if x == "ticks":
+        place, label = (result.ticks + 1).astype(np.float64), "tick"
+    else:
+        place, label = result.samples_seen, "samples seen by the fleet"
+        if place[-1] >= 1e5:
+            place, label = place / 1e3, f"{label} (thousands)"
+    return AlongAxis(dict.fromkeys(with_curves(result), place), label, float(place[-1]))
+
+
+def _unit(most: float) -> tuple[float, str]:
+    """Return the unit in which `most` bytes are written: how many bytes it is, and its name."""
+    return next(
+        ((scale, unit) for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if most >= scale),
+        (1.0, "B"),
+    )
+
 
 _MOST_INSIDE = 4  # the most entries of a legend inside new axes: more would hide curves
 _MOST_GIVEN = 7  # the same for axes of the caller, which may have a title where a legend would go
@@ -140,3 +201,76 @@ def _legend(axes: Axes, handles: list[Artist], *, is_new: bool) -> None:
         axes.legend(handles=every, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     else:
         axes.legend(handles=every, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+_ACROSS = 3  # panels in a row
+
+
+def side_by_side(
+    results: Mapping[str, Result],
+    names: Iterable[str] | str | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    colours: Mapping[str, str] | None = None,
+    column: Column | None = "double",
+    **options: Any,
+) -> Figure:
+    """Draw results of different scenarios beside each other, each under its label.
+
+    An algorithm looks the same in all panels, and has one entry in the legend below them. `names`
+    and further options are those of `plot`. A result that lacks some of `names` is drawn with the
+    others.
+    """
+    if not results:
+        raise InputError("there is nothing to draw: expected at least one result by its label")
+    from matplotlib import pyplot as plt
+
+    size, across = measure(column), min(_ACROSS, len(results))
+    down = -(-len(results) // across)
+    texts, painted = labels or {}, colours or {}
+    every = _once(name for one in results.values() for name in one.algorithms)
+    asked = every if names is None else [names] if isinstance(names, str) else list(names)
+    known = _once(name for one in results.values() for name in with_curves(one))
+    for name in (*asked, *texts, *painted):
+        if name not in known:
+            raise InputError(unknown("algorithm", str(name), known))
+    for label, result in results.items():
+        if set(asked).isdisjoint(with_curves(result)):
+            raise InputError(f"{label} has none of {', '.join(asked)}: expected at least one")
+    looks: dict[str, str | Style] = {**painted}  # also of baselines, which have their own
+    for name, look in styles([name for name in asked if name in every]).items():
+        looks[name] = look._replace(colour=painted.get(name, look.colour))
+    with style(column):
+        figure = plt.figure(figsize=(size.width, size.height * down))
+        grid = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
+        entries: dict[str, Any] = {}
+        for axes, (label, result) in zip(grid, results.items(), strict=False):
+            own = [name for name in asked if name in with_curves(result)]
+            try:
+                plot(
+                    result, own, axes=axes, column=column,
+                    labels=_of(own, texts), colours=_of(own, looks), **options,
+                )  # fmt: skip
+            except InputError:
+                plt.close(figure)  # else a notebook would show what is half drawn
+                raise
+            axes.set_title(literal(label))
+            legend = axes.get_legend()
+            for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+                entries.setdefault(text.get_text(), handle)
+            legend.remove()
+            axes.label_outer(remove_inner_ticks=False)
+        for axes in grid[len(results) :]:
+            axes.set_visible(False)
+        for axes in grid[max(len(results) - across, 0) : len(results)]:
+            axes.tick_params(labelbottom=True)
+        figure.legend(entries.values(), entries, loc="outside lower center", ncols=len(entries))
+    return figure
+
+
+def _of(names: Iterable[str], given: Mapping[str, _Given]) -> dict[str, _Given]:
+    return {name: given[name] for name in names if name in given}
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -10,11 +10,10 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
 from paofed.report.shared.captions import cast, entries, rank
-from paofed.simulate.results.estimates import student_95
+from paofed.simulate.results.estimates import over_runs_db, student_95
 from paofed.simulate.results.places import divided
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.statistics import over_runs_db
 
 Bands = Literal["interval", "standard error"] | tuple[float, float] | None
 

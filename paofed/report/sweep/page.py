@@ -1,38 +1,24 @@
 """A sweep as one self-contained page, with its figures and every number beside it."""
 
-import html
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import Tariff, tariff_of
-from paofed.files import write_table, write_text
+from paofed.files import write_text
 from paofed.report.shared.figures import save, save_all
-from paofed.report.shared.markup import (
-    bullets,
-    code,
-    details,
-    document,
-    figure,
-    heading,
-    interval,
-    lead,
-    note,
-    preformatted,
-    table,
-)
-from paofed.report.sweep.curves import against
-from paofed.report.sweep.front import against_bytes
-from paofed.report.sweep.maps import over_two
-from paofed.report.sweep.panels import MOST_PANELS, said, settings
+from paofed.report.shared.markup import drawn, page
+from paofed.report.sweep.figures import against, against_bytes, over_two
+from paofed.report.sweep.panels import MOST_PANELS
 from paofed.report.sweep.words import (
     FLATTERED,
     BestLine,
-    at_most,
+    best_in_files,
     best_lines,
+    best_table,
     lead_words,
     sentences,
     unfinished,
@@ -40,16 +26,8 @@ from paofed.report.sweep.words import (
 from paofed.sweeping.asked import to_toml as sweep_toml
 from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
-from paofed.words import MEAN_DB, counted, size
+from paofed.words import counted
 from paofed.world.scenario import to_toml as scenario_toml
-
-_HOW = (
-    "The mean dB is the mean over worlds of the final error of each in dB, with its 95 % interval; "
-    "the error (dB) of a run is another number, the mean error over runs in dB. All points meet "
-    "the same worlds, so their differences are surer than these intervals look: a point that may "
-    "be as good as the best is found by its difference from the best in each world. With 95 % "
-    "confidence, all intervals of these differences are right at once."
-)
 
 _DRAWN = tuple(
     f"{name}.{ending}" for name in ("against-*", "map-*") for ending in ("svg", "png", "pdf")
@@ -63,11 +41,11 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     for old in (path for part in _DRAWN for path in folder.glob(part)):
         old.unlink()  # figures of an earlier sweep over other keys
     drawings = save_all(figures, folder)
-    for name, (_, drawn) in figures.items():
-        save(drawn, folder / f"{name}.pdf")
+    for name, (_, figure) in figures.items():
+        save(figure, folder / f"{name}.pdf")
     lines = best_lines(swept, tariff)
     swept.to_csv(folder / "points.csv", tariff)
-    _write_best(swept, lines, folder / "best.csv", tariff)
+    best_in_files(swept, lines, tariff).csv(folder / "best.csv")
     if not _is_open(swept):
         write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
         write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
@@ -88,11 +66,11 @@ def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
         _file("against", key): (f"Error against {key}{told}.", against(swept, key)) for key in keys
     }
     for across, down in combinations(keys, 2):
-        drawn = over_two(swept, across, down)
-        if drawn is not None:
+        figure = over_two(swept, across, down)
+        if figure is not None:
             framed = "; the best cell has a frame" if swept.is_grid else ""
             caption = f"Error over {across} and {down}{others if len(keys) > 2 else ''}{framed}."
-            shown[_file("map", across, down)] = caption, drawn
+            shown[_file("map", across, down)] = caption, figure
     shown["bytes"] = (
         "Error against what fleet and server send in a run, all points.",
         against_bytes(swept, tariff),
@@ -106,22 +84,21 @@ def _file(*parts: str) -> str:
 
 def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[BestLine]) -> str:
     """Write the page; drawings come as name -> (caption, SVG)."""
-    title = f"{swept.provenance['scenario']['name']}: {', '.join(swept.keys)}"
-    first, *others = [figure(*drawing) for drawing in drawings.values()] or [""]
-    top = [lead(*lead_words(swept, lines)), first]
-    if missing := unfinished(swept):
-        top = [f"<p><strong>{html.escape(missing)}</strong></p>", *top]
-    parts = [heading("What to do"), note(html.escape(_conditions(swept)))]
-    parts += [bullets(sentences(swept, lines))]
-    if lines:
-        asked = swept.provenance["fresh_requested"]
-        parts += [_best(swept, lines), note(_HOW)]
-        parts += [note(f"{FLATTERED}{'' if asked else ' (--fresh N)'}.")]
-    parts += [heading("Figures"), *others] if others else []
-    if len(swept.cases()) > MOST_PANELS and swept.is_grid:
-        parts.append(note("Not all cases are drawn; points.csv has them."))
-    parts += [heading("To run it again"), *_again(swept)]
-    return document(title, top, parts)
+    about = swept.provenance
+    return page(
+        "sweep.html.j2",
+        title=f"{about['scenario']['name']}: {', '.join(swept.keys)}",
+        about=about,
+        unfinished=unfinished(swept),
+        lead=lead_words(swept, lines),
+        figures=[*drawn(drawings).values()],
+        conditions=_conditions(swept),
+        sentences=sentences(swept, lines),
+        best=best_table(swept, lines) if lines else "",
+        flattered=FLATTERED,
+        all_drawn=not swept.is_grid or len(swept.cases()) <= MOST_PANELS,
+        **({"command": ""} if _is_open(swept) else _again(about)),
+    )
 
 
 def _conditions(swept: Swept) -> str:
@@ -144,54 +121,13 @@ def _tried(swept: Swept) -> str:
     return "; ".join(told)
 
 
-def _best(swept: Swept, lines: list[BestLine]) -> str:
-    rows, judged = [], swept.fresh_points is not None
-    for line in lines:
-        best = line.best
-        rows.append([
-            code(line.method),
-            *([html.escape(said(line.case))] if swept.conditions else []),
-            html.escape(settings(best.point, line.case)),
-            "diverged" if best.found.diverged else interval(best.found.score),
-            *([interval(best.fresh) if best.fresh else ""] if judged else []),
-            size(line.bytes),
-            f"{len(best.near)} of {best.among - 1}",
-            at_most(best),
-        ])  # fmt: skip
-    header = ["method", *(["where"] if swept.conditions else []), "best", MEAN_DB]
-    header += [f"{MEAN_DB} on fresh worlds"] if judged else []
-    header += ["sent", "cannot be told from it", "nothing is better by more than (dB)"]
-    return table(header, rows, range(header.index(MEAN_DB), len(header)))
-
-
-def _write_best(swept: Swept, lines: list[BestLine], path: Path, tariff: Tariff) -> None:
-    rows = []
-    for method, _, best, sent in lines:
-        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
-        score, error = best.found[1:]
-        fresh = ("", "", "", "") if best.fresh is None else best.fresh
-        rows.append([
-            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
-            score.high, best.among, best.diverged, len(best.near), best.at_most,
-            *fresh, sent, tariff.name,
-        ])  # fmt: skip
-    header = ["method", *swept.keys, "algorithm", "worlds", "db", "db_se", "low", "high", "among"]
-    header += ["diverged", "near", "at_most", "fresh_db", "fresh_low", "fresh_high", "fresh_worlds"]
-    write_table(path, [*header, "bytes", "tariff"], rows)
-
-
-def _again(swept: Swept) -> Iterator[str]:
-    about = swept.provenance
-    if _is_open(swept):
-        yield note("Its worlds were made by a function in Python, which no file holds.")
-        yield preformatted(json.dumps(about, indent=1))
-        return
+def _again(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what runs a sweep again, beside its files."""
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
     words += [f"--engine {about['engine']}"] if about["engine"] != "fast" else []
-    yield preformatted(" ".join(words))
-    yield preformatted(json.dumps(about["versions"], indent=1))
-    toml = preformatted(sweep_toml(about, "scenario.toml"))
-    yield details("sweep.toml", toml)
-    toml = preformatted(scenario_toml(about["scenario"]))
-    yield details("scenario.toml", toml)
+    return {
+        "command": " ".join(words),
+        "sweep_toml": sweep_toml(about, "scenario.toml"),
+        "scenario_toml": scenario_toml(about["scenario"]),
+    }

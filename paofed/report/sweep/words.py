@@ -1,14 +1,15 @@
-"""The best of each method in sentences and rows, with what chance leaves open."""
+"""The best of each method in sentences, rows and JSON, with what chance leaves open."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
-from paofed.racing.record import with_half
 from paofed.report.sweep.panels import said, settings
 from paofed.sweeping.choice import Best
+from paofed.sweeping.points import worded
 from paofed.sweeping.swept import Swept
+from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, ShownColumn, ShownTable, estimated, known
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -40,6 +41,54 @@ def best_lines(swept: Swept, tariff: Tariff) -> list[BestLine]:
     ]
 
 
+def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
+    """Return the best of each method, with how sure that is."""
+    columns = [
+        ShownColumn("method", "method", NAME),
+        ShownColumn("where", "where"),
+        ShownColumn("best", "best"),
+        ShownColumn("score", MEAN_DB, ESTIMATE),
+        ShownColumn("fresh", f"fresh {MEAN_DB}", ESTIMATE),
+        ShownColumn("bytes", "sent", BYTES),
+        ShownColumn("near", "as good", WHOLE),
+        ShownColumn("at_most", "nothing is better by more than", WHOLE, "dB"),
+    ]
+    rows = [
+        [
+            method,
+            said(case),
+            settings(best.point, case),
+            best.found.score,
+            best.fresh,
+            sent,
+            f"{len(best.near)} of {best.among - 1}",
+            at_most(best),
+        ]
+        for method, case, best, sent in lines
+    ]
+    empty = () if swept.conditions else ("where",)
+    return ShownTable(columns, rows).without(
+        *empty, *(("fresh",) if swept.fresh_points is None else ())
+    )
+
+
+def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> ShownTable:
+    """Return the best of each method as files have it: every setting and every number."""
+    keys: list[str | tuple[str, ...]] = ["method", *swept.keys, "algorithm", "worlds", "db"]
+    keys += ["db_se", "low", "high", "among", "diverged", "near", "at_most"]
+    keys += [("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"), "bytes", "tariff"]
+    rows = []
+    for method, _, best, sent in lines:
+        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
+        score, error = best.found[1:]
+        rows.append([
+            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
+            score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
+            tariff.name,
+        ])  # fmt: skip
+    return ShownTable([*map(ShownColumn, keys)], rows)
+
+
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
     """Say for every method what is best, among what, and how sure that is."""
     if swept.conditions and not swept.is_grid:
@@ -68,7 +117,7 @@ def _sentence(line: BestLine) -> str:
         return f"{line.method}{where}: all of {counted(line.best.among, 'point')} diverged."
     return (
         f"{line.method}{where}: {settings(line.best.point, line.case)}, "
-        f"{with_half(line.best.found.score)} {MEAN_DB}{_doubt(line.best, line.case)}"
+        f"{estimated(line.best.found.score)} {MEAN_DB}{_doubt(line.best, line.case)}"
         f"{_judged(line.best)}."
     )
 
@@ -103,7 +152,7 @@ def at_most(best: Best) -> str:
 def _judged(best: Best) -> str:
     if best.fresh is None:
         return ""
-    return f"; on {counted(best.fresh.runs, 'fresh world')} {with_half(best.fresh)} {MEAN_DB}"
+    return f"; on {counted(best.fresh.runs, 'fresh world')} {estimated(best.fresh)} {MEAN_DB}"
 
 
 def unfinished(swept: Swept) -> str:
@@ -116,3 +165,40 @@ def unfinished(swept: Swept) -> str:
         f"{counted(swept.finished.shape[1], 'world')}, {begun - whole} more in some of them. "
         f"Points with fewer worlds than others have no part in the choice."
     )
+
+
+def as_text(swept: Swept, tariff: Tariff) -> str:
+    """Return what a sweep found for people: the best of each method, and how sure that is."""
+    lines = best_lines(swept, tariff)
+    asked = swept.provenance["fresh_requested"]
+    flattered = f"{FLATTERED}{'' if asked else ': --fresh N runs the best in N of them'}."
+    told = "\n".join(sentences(swept, lines))
+    best = best_table(swept, lines).without("at_most").text() if lines else ""
+    parts = unfinished(swept), best, told, flattered if lines else ""
+    return "\n\n".join(filter(None, parts))
+
+
+def as_json(swept: Swept, tariff: Tariff) -> Any:
+    """Return the best of each method as JSON can hold it."""
+    found = {
+        "points": len(swept.points),
+        "finished": int(swept.finished.all(axis=1).sum()),
+        "best": [
+            {
+                "method": method,
+                "given": case,
+                "values": dict(best.point.values),
+                "algorithm": swept.algorithm(best.point),
+                **best.found.score._asdict(),
+                "standard_error": best.found.standard_error,
+                "among": best.among,
+                "diverged": best.diverged,
+                "near": [str(one.point) for one in best.near],
+                "at_most": best.at_most,
+                "fresh": None if best.fresh is None else best.fresh._asdict(),
+                "bytes": sent,
+            }
+            for method, case, best, sent in best_lines(swept, tariff)
+        ],
+    }
+    return known(found)

@@ -14,12 +14,11 @@ from numpy.typing import DTypeLike
 from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import BYTES_PER_COORDINATE, mean_squared_error
+from paofed.core.metrics import BYTES_PER_COORDINATE, Traffic, mean_squared_error
 from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, not_own, travelled
 from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
-from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError, InputError, TraceError
 from paofed.simulate.engines.guarded import COMPARED, guarded, not_as_sent
 from paofed.simulate.results.result import Outcome

@@ -1,13 +1,12 @@
-"""A mean over runs with its interval, and the verdict on a claim that follows from it."""
+"""A mean over runs: its standard error or its interval, and the verdict that follows from it."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
-from paofed.simulate.results.statistics import NEPERS
 
 Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
 TIE = 0.1  # dB: an interval from no less than -TIE to no more than TIE is a tie
@@ -97,3 +96,35 @@ def student_95(freedom: int) -> float:
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
         + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * v**4)
     )
+
+
+NEPERS = 10.0 / np.log(10.0)  # d(dB) / d(log mse): turns a relative error into dB
+
+
+class Final(NamedTuple):
+    """An error in dB, with the standard error of its mean over runs."""
+
+    db: float
+    standard_error: float  # NaN for a single run
+
+
+def over_runs(values: FloatArray) -> tuple[Any, Any]:
+    """Return the mean over the first axis and its standard error."""
+    runs = len(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.mean(axis=0)
+        spread = values.std(axis=0, ddof=1) if runs > 1 else np.full_like(mean, np.nan)
+    return mean, spread / np.sqrt(runs)
+
+
+def over_runs_db(values: FloatArray) -> tuple[Any, Any]:
+    """Mean of linear errors over the first axis, and its standard error to first order, in dB."""
+    mean, error = over_runs(values)
+    with np.errstate(invalid="ignore"):  # where the mean is 0 or infinite it has no relative error
+        return decibels(mean), NEPERS * error / mean
+
+
+def final(values: FloatArray) -> Final:
+    """Return the mean of linear errors, one per run, in dB; its standard error is first order."""
+    db, error = over_runs_db(values)
+    return Final(float(db), float(error))

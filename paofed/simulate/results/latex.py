@@ -1,17 +1,20 @@
 """A result as a table of LaTeX: final errors, and gains over one method in paired intervals."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paofed.core.tariffs import Tariff
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.progressive import Whose
+from paofed.table import error, estimated
 from paofed.words import counted, size
 
 if TYPE_CHECKING:
     from paofed.simulate.results.result import Result
 
+_NUMBER = re.compile(r"-?\d+\.\d+")
 _ESCAPED = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -54,13 +57,12 @@ def _row(result: "Result", name: str, against: str, tariff: Tariff, whose: Whose
 
 
 def _interval(found: Estimate) -> str:
-    ends = "" if math.isnan(found.low) else f" [{_number(found.low)}, {_number(found.high)}]"
-    return f"{_number(found.mean)}{ends}"
+    return _NUMBER.sub(r"$\g<0>$", estimated(found, "brackets"))
 
 
 def _number(value: float) -> str:
     """Write a number with a true minus sign; one that is not finite belongs to a diverged run."""
-    return f"${value:.2f}$" if math.isfinite(value) else "diverged"
+    return _NUMBER.sub(r"$\g<0>$", error(value)) if value > -math.inf else "diverged"
 
 
 def _typed(name: str) -> str:

@@ -3,6 +3,9 @@
 The order of the parts does not matter, nor how often a run is among them. Types of processors may
 differ in the last digits of a number: of a run that two types computed, the numbers of the type
 that is first by name are kept.
+
+`joined` puts results of different algorithms over the same runs together: the result that one call
+with all algorithms would have given.
 """
 
 import json
@@ -17,7 +20,6 @@ from paofed.simulate.results.stored import RESULT
 
 # Keys of a provenance that may differ between the parts.
 _OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")
-_UNSAID = "unknown"  # the type of processor in results of an earlier version, which did not say it
 
 
 class HeldResult(NamedTuple):
@@ -61,7 +63,7 @@ def _chosen(parts: Sequence[HeldResult]) -> dict[int, _Row]:
     for number, part in enumerate(parts):
         cpus = _cpus(part.provenance)
         for row, run in enumerate(part.provenance["runs_finished"]):
-            new = _Row(cpus.get(run, _UNSAID), number, row)
+            new = _Row(cpus[run], number, row)
             _require_same(run, parts, first.setdefault((run, new.cpu), new), new)
     # Later items of a run replace earlier ones, so the type that is first by name comes last.
     return {run: first[run, cpu] for run, cpu in sorted(first, reverse=True)}
@@ -88,7 +90,7 @@ def _rows(name: str, parts: Sequence[HeldResult], rows: Sequence[_Row]) -> NDArr
 
 def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[str, Any]:
     """Return what the provenance of all parts says of runs: from the first one to the last one."""
-    firsts = [part.provenance.get("first_run", 0) for part in parts]
+    firsts = [part.provenance["first_run"] for part in parts]
     ends = [
         first + part.provenance["runs_requested"] for first, part in zip(firsts, parts, strict=True)
     ]
@@ -105,8 +107,7 @@ def _runs_of(parts: Sequence[HeldResult], chosen: Mapping[int, _Row]) -> dict[st
 
 def _cpus(provenance: Mapping[str, Any]) -> dict[int, str]:
     """Return the type of processor of every run."""
-    found = provenance.get("cpus", {}).items()
-    return {run: cpu for cpu, runs in found for run in runs}
+    return {run: cpu for cpu, runs in provenance["cpus"].items() for run in runs}
 
 
 def _by_run(name: str) -> bool:
@@ -162,3 +163,105 @@ def _different(one: Any, other: Any, place: str) -> str | None:
         return f"{place} is {one!r} in the first and {other!r} in the second"
     found = (_different(a, b, f"{place}.{key}" if place else key) for a, b, key in inside)
     return next(filter(None, found), None)
+
+
+# Likewise between results of different algorithms that are joined.
+_LISTS = ("algorithms", "engines")  # lists with an item for each algorithm, in their order
+_IN_ANY = ("apart", "baselines", "chosen")  # lists that each part may have for its own algorithms
+_OF_ALGORITHMS = (*_LISTS, *_IN_ANY, "refused", "cpus", "runs_requested")
+
+
+def joined(parts: Sequence[HeldResult]) -> HeldResult:
+    """Put the algorithms of several results together; results of different runs are refused."""
+    if not parts:
+        raise InputError("there is nothing to put together: expected at least one result")
+    for number, part in enumerate(parts[1:], start=2):
+        if (wrong := difference(parts[0], part, _OF_ALGORITHMS, _of_the_same_runs)) is not None:
+            raise InputError(
+                f"results 1 and {number} are not of the same runs: {wrong}; draw them with "
+                f"paofed.figures.side_by_side"
+            )
+    _require_distinct(parts)
+    arrays = {name: _joined(name, parts) for name in parts[0].arrays}
+    return HeldResult(arrays, {**parts[0].provenance, **_provenance(parts)})
+
+
+def _of_the_same_runs(name: str, one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arrays are equal, or have an axis along which algorithms are put together."""
+    return _grows(name) or (one.shape, one.tobytes()) == (other.shape, other.tobytes())
+
+
+def _grows(name: str) -> bool:
+    """Whether an array has an axis of algorithms, newcomers' algorithms or learners."""
+    return not set("AFL").isdisjoint(RESULT.known[name].letters)
+
+
+def _require_distinct(parts: Sequence[HeldResult]) -> None:
+    homes: dict[str, int] = {}
+    for number, part in enumerate(parts, start=1):
+        for described in part.provenance["algorithms"]:
+            name = str(described["name"])
+            if name in homes:
+                raise InputError(
+                    f"{name} is in results {homes[name]} and {number}: expected every algorithm "
+                    f"once; runs of the same algorithms are put together by Result.merge"
+                )
+            homes[name] = number
+
+
+def _joined(name: str, parts: Sequence[HeldResult]) -> NDArray[Any]:
+    letters = RESULT.known[name].letters
+    arrays = [part.arrays[name] for part in parts]
+    for letter in set("AF").intersection(letters):
+        return np.concatenate(arrays, axis=letters.index(letter))
+    if "L" not in letters:
+        return arrays[0]
+    axis, order = letters.index("L"), _learners(parts)
+    rows = [arrays[one.part].take([one.learner], axis=axis) for one in order]
+    return np.concatenate(rows, axis=axis)
+
+
+class _Place(NamedTuple):
+    """Where a learner over a table is: in which part, and where among the part's learners."""
+
+    part: int
+    learner: int
+
+
+def _learners(parts: Sequence[HeldResult]) -> list[_Place]:
+    """Return where every learner is: the models of all algorithms, then every baseline once."""
+    models: list[_Place] = []
+    baselines: dict[str, _Place] = {}
+    for number, part in enumerate(parts):
+        for place, (name, whose) in enumerate(part.arrays["progressive/learners"].tolist()):
+            if whose == "baseline":
+                baselines.setdefault(name, _Place(number, place))
+            else:
+                models.append(_Place(number, place))
+    return [*models, *baselines.values()]
+
+
+def _provenance(parts: Sequence[HeldResult]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        key: [one for part in parts for one in part.provenance[key]] for key in _LISTS
+    }
+    for key in (key for key in _IN_ANY if any(key in part.provenance for part in parts)):
+        every = [one for part in parts for one in part.provenance.get(key, ())]
+        told[key] = [one for place, one in enumerate(every) if one not in every[:place]]
+    refused = [part.provenance["refused"] for part in parts]
+    told["refused"] = {name: why for some in refused for name, why in some.items()}
+    told["cpus"] = _cpus_of_any(parts)
+    return told
+
+
+def _cpus_of_any(parts: Sequence[HeldResult]) -> dict[str, list[int]]:
+    """Return the runs by the types of processors that computed them for any algorithm."""
+    types: dict[int, set[str]] = {}
+    for part in parts:
+        for cpu, runs in part.provenance["cpus"].items():
+            for run in runs:
+                types.setdefault(run, set()).update(cpu.split(" and "))
+    found: dict[str, list[int]] = {}
+    for run in sorted(types):
+        found.setdefault(" and ".join(sorted(types[run])), []).append(run)
+    return dict(sorted(found.items()))

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray, ranks
 from paofed.core.intervals import half_widths
-from paofed.core.order import ranks
 
 if TYPE_CHECKING:
     from paofed.world.table.readings import Readings

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
+from paofed.simulate.results.estimates import Final, final
 from paofed.simulate.results.places import divided
-from paofed.simulate.results.statistics import Final, final
 from paofed.words import ShapesShown
 
 Names = NDArray[np.str_]

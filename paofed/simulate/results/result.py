@@ -14,20 +14,24 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import decibels
+from paofed.core.metrics import Traffic, decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
-from paofed.core.traffic import Traffic
 from paofed.errors import InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
 from paofed.simulate.results import stored
 from paofed.simulate.results.citing import cited
-from paofed.simulate.results.estimates import Estimate, estimate
-from paofed.simulate.results.joining import joined
+from paofed.simulate.results.estimates import (
+    Estimate,
+    Final,
+    estimate,
+    final,
+    over_runs,
+    over_runs_db,
+)
 from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.merging import HeldResult, merged
+from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
-from paofed.simulate.results.statistics import Final, final, over_runs, over_runs_db
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
 from paofed.simulate.results.words import in_short
 from paofed.words import ShapesShown
@@ -185,7 +189,7 @@ class Result:
     traffic: IntArray  # (R, A, 7, P), sent until each point: see Traffic
     models: FloatArray  # (R, A, D), the server's after the last tick
     progressive: Progressive | None = None  # only over a table
-    lives: Lives | None = None  # only over a table; earlier versions did not keep it
+    lives: Lives | None = None  # only over a table
     cold_start: ColdStart | None = None  # only over a table, where it was asked for
     clean: Clean | None = None  # only of a scenario with faults, where it was asked for
 
@@ -208,7 +212,6 @@ class Result:
     @property
     def drifts(self) -> list[int]:
         """The ticks at which the target changed: the first ones whose samples are of another."""
-        # Results from before drifts were possible do not say that they have none.
         return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
 
     @property
@@ -425,6 +428,15 @@ class Result:
         columns = table_of(self, of, tariff_of(tariff))
         write_table(Path(path), list(columns), zip(*columns.values(), strict=True))
 
+    def to_json(self, tariff: Tariff | str = "payload") -> str:
+        """Return what `paofed run --json` prints: the summary and, over a table, advice and more.
+
+        Bytes are those of `tariff`. Numbers that are not finite are null.
+        """
+        with needs_extra("Result.to_json"):
+            as_json = _later("paofed.report.run.summary").as_json
+        return json.dumps(as_json(self, tariff_of(tariff)))
+
     def to_polars(
         self, of: TableOf = "curves", tariff: Tariff | str = "payload"
     ) -> "polars.DataFrame":
@@ -522,6 +534,32 @@ class Result:
         """
         with needs_extra("Result.predictor"):
             return _later("paofed.report.run.table_run").TableRun.of(self).predictor(name)
+
+    def fleet(
+        self,
+        folder: str | Path,
+        name: str | None = None,
+        *,
+        model: str = "first",
+        settings: Any = None,
+        **values: Any,
+    ) -> Any:
+        """Make the folder of a fleet that does what was run over a table; return its `Fleet`.
+
+        It is what `paofed fleet init FOLDER --from` the file of this result makes. `folder` is new
+        or empty. `name` is the algorithm; without one, it is the advised or else the best that can
+        be served. The fleet begins with the `model` that the run began with ("first") or ended with
+        ("final"). `settings` say where its broker is and who may speak to it: a `Settings` of
+        paofed.live.fleet.settings (None: a broker on this machine, certificates, and the folder's
+        name). `values` are fields of the manifest that are to be different, such as `step_size` or
+        `tick_seconds`; the latter is needed where the times of the table are plain numbers.
+        """
+        with needs_extra("Result.fleet", "sim,fleet"):
+            run_fleet = _later("paofed.report.run.run_fleet")
+            run = _later("paofed.report.run.table_run").TableRun.of(self)
+            return run_fleet.made_fleet(
+                run, Path(folder), name, model=model, settings=settings, values=values
+            )
 
     def __repr__(self) -> str:
         return in_short(self)

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.results.earlier import SENT, traffic_of
 from paofed.simulate.results.places import STAGES
 from paofed.simulate.results.progressive import MODELS
 
-_TRAFFIC = {"traffic": Form("iuf", "RA7P")}  # NaN where an earlier version did not count it
 _PROGRESSIVE = {
     "progressive/learners": Form("U", "L2"),
     "progressive/devices": Form("U", "K"),
@@ -52,10 +50,11 @@ RESULT = Contents(
     arrays={
         "ticks": Form("iu", "P"),
         "mse": Form("f", "RAP"),
+        "traffic": Form("iu", "RA7P"),
         "models": Form("f", "RAD"),
         "provenance": Form("U"),
     },
-    optional=(_TRAFFIC, SENT, _PROGRESSIVE, _LIVES, _COLD_START, _CLEAN),
+    optional=(_PROGRESSIVE, _LIVES, _COLD_START, _CLEAN),
     sizes={
         "R": "runs",
         "A": "algorithms",
@@ -70,7 +69,7 @@ RESULT = Contents(
         "H": "horizons",
     },
 )
-_NUMBERS = ("f", "iu", "iuf")
+_NUMBERS = ("f", "iu")
 _MAY_BE_NEGATIVE = ("models", "lives/target")
 _FAR = 1e300  # numbers from here on are taken for mistakes
 
@@ -95,8 +94,10 @@ _ORIGIN: Mapping[str, Any] = {
     "algorithms": [{"name": str}],
     "seed": int,
     "same_world": bool,
+    "first_run": int,
     "runs_requested": int,
     "runs_finished": [int],
+    "cpus": dict,
     "engines": [str],
     "precision": str,
     "versions": dict,
@@ -110,6 +111,8 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
     "table": {
         "facts": [str],
         "recipes": [str],
+        "columns": [dict],
+        "ranges": [list],
         "calendar": bool,
         "begin": Above(-_FAR),
         "tick": Above(0),
@@ -118,10 +121,7 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read the arrays of a result and its provenance; any other file raises one clear error.
-
-    A result of an earlier version is made into what this version would have written.
-    """
+    """Read the arrays of a result and its provenance; any other file raises one clear error."""
     arrays = load_arrays(path, RESULT, "a result")
     text = str(arrays.pop("provenance"))
     try:
@@ -132,9 +132,6 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     wrong = next(_wrong(arrays, provenance), None)
     if wrong is not None:
         raise FileError(f"{path} is not a result: {wrong}")
-    if "traffic" not in arrays:
-        sent, up, _ = (arrays.pop(name) for name in SENT)
-        arrays["traffic"] = traffic_of(sent, up, provenance)
     return arrays, provenance
 
 
@@ -151,7 +148,8 @@ def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]
     for name in ("ticks", "cold_start/starts", "cold_start/horizons"):
         if name in arrays and not _rises(arrays[name]):
             yield f"{name} does not rise"
-    yield from _wrong_traffic(arrays)
+    if (arrays["traffic"][..., 1:] < arrays["traffic"][..., :-1]).any():
+        yield "traffic falls: expected what was sent until each point"
     names = [described["name"] for described in provenance["algorithms"]]
     if over_table:
         yield from _wrong_learners(arrays["progressive/learners"].tolist(), names)
@@ -221,16 +219,10 @@ def _wrong_origin(
 
 
 def _wrong_runs(provenance: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong in what a provenance says of runs and of types of processors.
-
-    Earlier versions always began with the first run, and named no types of processors.
-    """
-    first, cpus = provenance.get("first_run", 0), provenance.get("cpus")
-    if type(first) is not int or first < 0:
-        yield f"its first run is {first!r}: expected a whole number from 0 on"
-    if cpus is None:
-        return
-    lists: list[Any] = list(cpus.values()) if isinstance(cpus, dict) else [None]
+    """Say what is wrong in what a provenance says of runs and of types of processors."""
+    if provenance["first_run"] < 0:
+        yield f"its first run is {provenance['first_run']}: expected a whole number from 0 on"
+    lists = list(provenance["cpus"].values())
     is_told = misfit(lists, [[int]], "") is None
     if not is_told or sorted(chain(*lists)) != sorted(provenance["runs_finished"]):
         yield "its types of processors are not those of its runs"
@@ -247,20 +239,6 @@ def wrong_faults(faults: Any) -> Iterator[str]:
             FAULTS.validate_python(faults)
         except ValidationError:
             yield "its faults are none that a scenario may have"
-
-
-def _wrong_traffic(arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    kept = "traffic" if "traffic" in arrays else "sent"
-    if kept not in arrays:
-        yield "arrays missing: traffic"
-        return
-    if (arrays[kept][..., 1:] < arrays[kept][..., :-1]).any():
-        yield f"{kept} falls: expected what was sent until each point"
-    if (
-        kept == "sent"
-        and (arrays["sent"][..., -1] != arrays["sent_up"] + arrays["sent_down"]).any()
-    ):
-        yield "sent does not end with what was sent up and down"
 
 
 def _wrong_learners(learners: list[list[str]], names: list[str]) -> Iterator[str]:

@@ -3,8 +3,9 @@
 import math
 from typing import TYPE_CHECKING
 
+from paofed.simulate.results.estimates import Final
 from paofed.simulate.results.progressive import MODELS
-from paofed.simulate.results.statistics import Final
+from paofed.table import number
 from paofed.words import counted, size, table
 
 if TYPE_CHECKING:
@@ -56,4 +57,4 @@ def _error(final: Final) -> str:
     if not math.isfinite(final.db):
         return "diverged"
     sure = math.isfinite(final.standard_error)
-    return f"{final.db:.2f} dB" + (f" (s.e. {final.standard_error:.2f})" if sure else "")
+    return f"{number(final.db)} dB" + (f" (s.e. {number(final.standard_error)})" if sure else "")

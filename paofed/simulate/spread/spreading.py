@@ -11,9 +11,8 @@ from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.results.result import RunRecord
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.spread.handing import Handing
+from paofed.simulate.spread.handing import Handing, order_of
 from paofed.simulate.spread.identity import host, processor, program
-from paofed.simulate.spread.orders import order_of
 from paofed.simulate.spread.store import FinishedUnit, UnitStore
 from paofed.simulate.spread.units import (
     UnitSize,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import FloatArray, IntArray, ranks, runs
 from paofed.core.features import FourierMap
-from paofed.core.order import ranks, runs
 from paofed.core.ridge import Basis, Ridge
 from paofed.errors import InputError, unknown
 from paofed.simulate.stopping import Report, ignored

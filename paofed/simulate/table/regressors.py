@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.order import ranks, runs
+from paofed.core.arrays import FloatArray, IntArray, ranks, runs
 from paofed.errors import needs_extra
 from paofed.memory import require_memory
 

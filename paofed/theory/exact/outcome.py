@@ -17,7 +17,7 @@ from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.theory.exact import krylov
 from paofed.theory.exact.recursion import SecondMoments
-from paofed.theory.exact.samples import SampleMoments
+from paofed.theory.exact.sample_moments import SampleMoments
 from paofed.theory.fleet import Contacts
 
 _NOT_GROWING = 1e-8  # a growth within this above 1 counts as 1: some features may never be seen

@@ -2,7 +2,7 @@
 
 There are two levels: *groups* of clients that are available about equally often, between which
 pairs are followed; and in each group *classes* of clients that also learn alike, each with a
-typical member of its own.
+typical member of its own. `Detail` has the number of groups and of every other approximation.
 """
 
 from typing import NamedTuple, Self
@@ -11,7 +11,24 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.second.detail import Detail
+
+
+class Detail(NamedTuple):
+    """How fine each approximation is; the defaults are for fleets of hundreds of clients.
+
+    `FINEST` leaves out every approximation that can be left out.
+    """
+
+    # Groups of clients that are available about equally often; None: each client is a group.
+    groups: int | None = 4
+    classes: int = 8  # classes in a group, of clients that also learn alike
+    stride: int = 10  # ticks of learning that are computed at once
+    seldom: int = 5  # strides after which the noise of samples is computed anew, later in a run
+    points: int = 64  # points that stand for the samples of a client
+    precision: type[np.floating] = np.float32
+
+
+FINEST = Detail(groups=None, classes=1, stride=1, seldom=1, points=4096, precision=np.float64)
 
 
 class Groups(NamedTuple):

@@ -13,7 +13,7 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.gap import Gap
 from paofed.theory.modes import Modes
 from paofed.theory.second.curve import LearningCurve, learning_curve
-from paofed.theory.second.detail import Detail
+from paofed.theory.second.groups import Detail
 from paofed.theory.second.stability import stable_step
 
 # For comparing step sizes; its numbers are not shown.

@@ -19,10 +19,9 @@ from paofed.core.arrays import FloatArray
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import ModelsInModes
 from paofed.theory.modes import THREADS
-from paofed.theory.samples import sum_of_squares
+from paofed.theory.sample_points import sum_of_squares
 from paofed.theory.second.covariances import Covariances
-from paofed.theory.second.detail import Detail
-from paofed.theory.second.groups import Groups
+from paofed.theory.second.groups import Detail, Groups
 
 _SETTLED = 20  # strides after which noise changes so slowly that it is computed more seldom
 

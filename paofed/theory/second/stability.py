@@ -32,11 +32,9 @@ from paofed.algebra import one_thread_algebra
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
-from paofed.theory.cost import picked_share
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.reach import Reach
-from paofed.theory.second.detail import Detail
-from paofed.theory.second.groups import Groups
+from paofed.theory.reach import Reach, picked_share
+from paofed.theory.second.groups import Detail, Groups
 from paofed.theory.second.shares import Shares
 
 _POINTS = 512  # points in all, of the client that may be the first to blow up or of the whole fleet

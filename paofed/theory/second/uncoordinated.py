@@ -12,10 +12,8 @@ import numpy as np
 from paofed.algorithms.base import PaperParts
 from paofed.core.arrays import FloatArray
 from paofed.theory.fleet import FleetInTheory
-from paofed.theory.second.covariances import Covariances
-from paofed.theory.second.detail import Detail
-from paofed.theory.second.exchange import Offers, TickOfMeans
-from paofed.theory.second.groups import Groups
+from paofed.theory.second.covariances import Covariances, Offers, TickOfMeans
+from paofed.theory.second.groups import Detail, Groups
 from paofed.theory.second.shares import Shares, of_presence
 
 

@@ -18,9 +18,8 @@ from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels
 from paofed.theory.modes import THREADS
 from paofed.theory.reach import Reach
-from paofed.theory.samples import sum_of_squares
-from paofed.theory.second.detail import Detail
-from paofed.theory.second.groups import Groups
+from paofed.theory.sample_points import sum_of_squares
+from paofed.theory.second.groups import Detail, Groups
 from paofed.theory.second.shares import Shares
 
 

@@ -26,7 +26,7 @@ def read(table: Table) -> "Readings":
 def seen_in(table: Table, records: Records) -> FloatArray:
     """Return what a model sees of every row of a table, by the records of another table."""
     with needs_extra("a table"):
-        from paofed.world.table.unseen import numbers_of
+        from paofed.world.table.reader import numbers_of
     return numbers_of(table, records)
 
 

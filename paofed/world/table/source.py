@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NamedTuple, NoReturn
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,6 @@ from paofed.errors import FileError, InputError, cut, shown, unknown
 from paofed.memory import require_memory
 from paofed.world.table.columns import TRANSFORMS, Texts
 from paofed.world.table.panics import without_backtraces
-from paofed.world.table.wide import DEVICE, Wide
 
 _CSV, _PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet",)
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"  # the first bytes of such files, whatever their name is
@@ -39,6 +38,35 @@ TOO_LARGE = (
     "keep fewer columns, save it as Parquet, or cut it into periods (the order of its rows does "
     "not matter)"
 )
+
+
+DEVICE = "device"  # the name of the column with the device, once each device has its own rows
+
+
+class Wide(NamedTuple):
+    """Which columns are the time, and what all other columns, the devices, measure."""
+
+    time: tuple[str, ...]
+    value: str
+
+    @property
+    def known(self) -> list[str]:
+        """The columns after `long`: the time, the device and its values."""
+        return [*self.time, DEVICE, self.value]
+
+    def devices(self, header: Sequence[str]) -> list[str]:
+        """Return the columns of a header that are devices."""
+        return [name for name in header if name not in self.time]
+
+    def long(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return one row per device and time: all rows of the first device, then of the next."""
+        devices = self.devices(frame.columns)
+        numeric = all(frame[name].dtype.is_numeric() for name in devices)
+        common = pl.Float64 if numeric else pl.String
+        frame = frame.with_columns(pl.col(devices).cast(common))
+        return frame.unpivot(
+            on=devices, index=self.time, variable_name=DEVICE, value_name=self.value
+        )
 
 
 class Source:

@@ -14,7 +14,7 @@ from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of
-from tests.effort import some
+from tests.effort import long, some
 
 WORDS = [
     *CHANNELS,
@@ -38,7 +38,8 @@ def test_every_part_keeps_its_promises(word: str) -> None:
             check_one(name, word)
 
 
-@pytest.mark.parametrize("word", some(WORDS, everyday=1))
+@long  # every day, methods of the tests' own are compiled in tests/simulate/engines/own
+@pytest.mark.parametrize("word", WORDS)
 def test_the_compiler_takes_it_and_engines_agree(word: str) -> None:
     assert engine_of("fast").refuses(from_text(word)) is None
     for name in OF_ENGINES:

@@ -15,6 +15,11 @@ class Terminal(io.StringIO):
         return self._live
 
 
+@pytest.fixture(autouse=True)
+def quiet() -> None:
+    """Here, progress is as people see it."""
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]

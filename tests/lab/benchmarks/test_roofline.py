@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lab.benchmarks import gpu
-from lab.benchmarks.roofline import Placed, roofline
+from lab.benchmarks.gpu import Placed, roofline
 
 
 def test_programs_hang_below_the_roof_of_memory_and_of_arithmetic() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lab.compare.comparison import Plan
-from lab.compare.extent import Extent
+from lab.compare.settings import Extent
 from paofed.racing.entrants import Entrant
 
 SMALL = """

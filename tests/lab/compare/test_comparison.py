@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from lab.compare.comparison import Plan, run_comparison
-from lab.compare.extent import FULL, Extent
 from lab.compare.page import build
+from lab.compare.settings import FULL, Extent
 from paofed.report.comparison.judged import Judged, load, save
-from paofed.report.shared.markup import code
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
+from paofed.table import code
 from tests.lab.compare.plans import SMALL, small_plan
 
 

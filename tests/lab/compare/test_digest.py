@@ -6,9 +6,8 @@ import re
 import numpy as np
 
 from lab.compare.page import build
-from paofed.report.comparison.digest import digest, summary
 from paofed.report.comparison.figure import error_against_bytes, figures
-from paofed.report.comparison.judged import found_in_order
+from paofed.report.comparison.judged import digest, found_in_order, summary
 from paofed.report.comparison.page import in_short
 from paofed.report.shared.figures import svg
 from tests.lab.compare.test_judged import judged_alone, record
@@ -51,7 +50,7 @@ def test_the_best_comes_first_and_what_diverged_last() -> None:
 
 
 def test_in_short_every_line_is_there() -> None:
-    text = "".join(in_short(FOUND, {"compare-1": ("caption", "<svg>drawing</svg>")}))
+    text = in_short(FOUND, {"compare-1": ("caption", "<svg>drawing</svg>")})
     assert html.escape(summary(FOUND)) in text
     assert "drawing</svg>" in text
     assert text.count("<tr>") == 1 + len(digest(FOUND))

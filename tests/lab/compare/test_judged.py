@@ -6,8 +6,7 @@ from scipy.stats import binom
 
 from lab.compare.judgement import judge
 from paofed.errors import FileError
-from paofed.report.comparison.digest import digest
-from paofed.report.comparison.judged import Judged, load
+from paofed.report.comparison.judged import Judged, digest, load
 from paofed.simulate.results.estimates import Estimate
 from tests.effort import effort
 

@@ -1,7 +1,7 @@
 import pytest
 
-from lab.compare.extent import Extent
 from lab.compare.search import BUDGETS, purses_of, search
+from lab.compare.settings import Extent
 from paofed.racing.arena import arena_of
 from paofed.racing.meeting import simulated, spent
 from paofed.racing.race import seed_of

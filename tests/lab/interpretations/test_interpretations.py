@@ -31,12 +31,12 @@ from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.selection import Windows
 from paofed.errors import ScenarioError
 from paofed.world.delays import ListedDelay
-from paofed.world.events import CERTAIN
 from paofed.world.realize import realize
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import target
 from paofed.world.trace import Trace
+from paofed.world.value import CERTAIN
 from tests.natures import small_scenario
 
 UNCOORDINATED = {"pao-fed-u0", "pao-fed-u1", "pao-fed-u1:shared=1", "pao-fed-u1:shared=32"}

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from paofed.errors import InputError, PaofedError
+from paofed.live.fleet.changes import GoneBack, leave_out, roll_back
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.going_back import GoneBack, leave_out, roll_back
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.store import Store
+from paofed.live.protocol.change import replayed
 from paofed.live.protocol.coordinator import Coordinator, Record, Send
-from paofed.live.protocol.going_back import replayed
 from paofed.live.protocol.messages import REREAD
 from tests.effort import some
 from tests.live.fleets import f32, live, manifest, records, server, update

@@ -10,7 +10,7 @@ import pytest
 
 from paofed.errors import InputError
 from paofed.live.device.device import Device
-from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.changes import change_fleet
 from paofed.live.protocol.change import Changed, Changes
 from paofed.live.protocol.scaling import Scaling
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work

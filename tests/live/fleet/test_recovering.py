@@ -10,8 +10,8 @@ import pytest
 
 from paofed.live.device.device import Device
 from paofed.live.fleet.backup import back_up, restore
+from paofed.live.fleet.changes import leave_out, roll_back
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.going_back import leave_out, roll_back
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Site, until, work
 

@@ -77,13 +77,8 @@ def test_no_text_makes_a_file_that_reads_otherwise(name: str, host: str, http: s
 
 
 def test_what_is_not_said_is_as_usual(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('name = "x"\nusers = "full"\n')
-    assert Settings.load(tmp_path) == Settings(name="x")
-
-
-def test_a_fleet_that_was_made_before_names_were_full_keeps_short_ones(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('name = "x"\n')
-    assert Settings.load(tmp_path) == Settings(name="x", users="short")
+    assert Settings.load(tmp_path) == Settings(name="x")
 
 
 @pytest.mark.parametrize(

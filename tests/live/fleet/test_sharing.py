@@ -12,7 +12,7 @@ from paofed.demo.processes import free_port, kill, start
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import DEVICES
-from paofed.live.fleet.settings import FILE, Security, Settings
+from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
 from tests.effort import some
@@ -105,12 +105,8 @@ def test_no_device_reaches_into_another_fleet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("security", some(["password", "certificate", "none"], everyday=1))
-def test_a_fleet_with_short_names_is_served_on(security: Security, tmp_path: Path) -> None:
-    """Its folder and its devices' files are as they were made before names were full."""
+def test_a_fleet_with_short_names_is_served(security: Security, tmp_path: Path) -> None:
     with Site(tmp_path / "fleet", security, users="short") as site:
-        settings = site.folder / FILE
-        lines = settings.read_text().splitlines(keepends=True)
-        settings.write_text("".join(line for line in lines if not line.startswith("users")))
         fleet = Fleet(site.folder)
         assert [Credential.load(path).name for path in site.files] == ["0", "1"]
         assert fleet.credential().name == "server"

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from paofed.errors import InputError
-from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.changes import change_fleet, roll_back, trust, trusted
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.going_back import roll_back
 from paofed.live.fleet.settings import Settings
-from paofed.live.fleet.trusting import trust, trusted
 from paofed.live.journal.database import StoreError, locked
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes

@@ -11,7 +11,7 @@ import pytest
 
 from paofed.errors import FileError, InputError
 from paofed.live.device.device import Device, seconds
-from paofed.live.fleet.change import change_fleet
+from paofed.live.fleet.changes import change_fleet
 from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.gateway import Gateway, in_words
 from paofed.live.gateway.sources import FILE, MOST_OTHERS, Sources, TelemetrySource

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paofed.errors import FileError
-from paofed.live.gateway.sources import FILE, Sources, TelemetrySource, load, save
+from paofed.live.gateway.sources import FILE, FORMAT, Sources, TelemetrySource, load, save
 from paofed.live.network.credential import Credential
 
 OWNER = Credential(fleet="g", since=1.5, name="g/0", label="hall", host="localhost", port=8883)
@@ -24,7 +24,7 @@ WRONG: dict[str, tuple[object, ...]] = {
 
 def written(folder: Path, sources: object, passed_over: object = None) -> Path:
     """A folder with such a list; the numbers of messages that were passed over may be anything."""
-    whose = {"fleet": OWNER.fleet, "since": OWNER.since, "gateway": OWNER.who}
+    whose = {"format": FORMAT, "fleet": OWNER.fleet, "since": OWNER.since, "gateway": OWNER.who}
     told = {**whose, "sources": sources, "passed_over": {} if passed_over is None else passed_over}
     (folder / FILE).write_text(json.dumps(told))
     return folder

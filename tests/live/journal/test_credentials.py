@@ -7,7 +7,7 @@ import pytest
 from paofed.live.journal.credentials import NOBODY, Expiring
 from paofed.live.journal.store import Repair
 from tests.live.fleets import opened, stored
-from tests.live.stores import as_before, execute, refusal
+from tests.live.stores import execute, refusal
 
 
 @pytest.fixture
@@ -93,14 +93,3 @@ def test_a_row_that_is_missing_is_noticed(fleet: Path) -> None:
         ("UPDATE seal SET total = (SELECT total FROM was)", ()),
     )
     assert "are missing" in refusal(fleet)
-
-
-def test_a_fleet_of_before_has_none(tmp_path: Path) -> None:
-    folder = tmp_path / "fleet"
-    with stored(folder) as store:
-        store.reissue(0, "10")
-    as_before(folder, version=5)
-    with opened(folder) as store:
-        assert store.expiring() == []
-        store.reissue(0, "20", until=1000.0)
-        assert [found.credential for found in store.expiring()] == ["10"]

@@ -9,9 +9,8 @@ import pytest
 from paofed.live.journal.database import FILE
 from paofed.live.journal.store import Store, Verification
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.manifest import Manifest
 from tests.live.fleets import f32, live, manifest, opened, records, update
-from tests.live.stores import PowerCutError, as_before, ask, execute, flip, lived, made, refusal
+from tests.live.stores import PowerCutError, execute, flip, lived, made, refusal
 
 POINTS = (
     "inside epoch",
@@ -153,27 +152,6 @@ def test_damage_before_an_epoch_began_is_noticed(fleet: Path) -> None:
     assert refusal(fleet, Store.verify).startswith("line 70 of ")
     with opened(fleet) as store:
         store.recover()  # which does not need it
-
-
-def test_a_fleet_of_the_fourth_schema_is_in_its_first_epoch(fleet: Path) -> None:
-    as_before(fleet, version=4)
-    with opened(fleet) as store:
-        (first,) = store.epochs()
-        assert (first.generation, first.line, first.tick, first.why) == (1, 0, 0, "made")
-        assert first.time == manifest().start
-        assert Manifest.from_json(first.json) == manifest()
-        recovered = store.recover()
-        recovered.close(25)
-        assert recovered.digest() == lived(25).digest()
-        assert store.verify() == Verification(20, 30, agrees=True)
-    assert ask(fleet, "SELECT DISTINCT generation FROM snapshot") == [(1,)]
-
-
-@pytest.mark.parametrize(("table", "column"), [("manifest", "json"), ("snapshot", "state")])
-def test_damage_outlives_the_migration(table: str, column: str, fleet: Path) -> None:
-    as_before(fleet, version=4)
-    execute(fleet, (f"UPDATE {table} SET {column} = CAST({column} || 'x' AS BLOB)", ()))  # noqa: S608
-    assert "is damaged" in refusal(fleet, Store.recover)
 
 
 def test_a_rule_begins_from_a_model() -> None:

@@ -132,7 +132,7 @@ STATES: dict[str, Callable[[State], Any]] = {
     "a tick before the first": changing("tick", lambda _: np.array(-1)),
     "a tick after the last": changing("tick", lambda _: np.array(2**40)),
     "a reason that is none": changing("refused_why", with_value(0, 200)),
-    "a pace without end": changing("well_fleet", with_value(4, np.inf)),
+    "a pace without end": changing("well_fleet", with_value(3, np.inf)),
     "a clock that is no number": changing("well_fleet", with_value(1, np.nan)),
     "fewer values than none": changing("well_trend", with_value(0, -1)),
     "another history": changing("well_history", lambda array: array[:3]),

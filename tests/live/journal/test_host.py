@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.rehearsal.power import CRASHES
+from lab.rehearsal.operations import CRASHES
 from paofed.live.journal import confirmed
 from paofed.live.journal.database import CONFIRMED, StoreError, TakenOverError
 from paofed.live.journal.host import Host

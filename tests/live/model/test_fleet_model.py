@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from paofed import predictor
-from paofed.archives import save_arrays
 from paofed.errors import FileError, InputError
 from paofed.live.model.fleet_model import FileFormat, FleetModel
 from paofed.live.protocol.coordinator import Coordinator
@@ -70,15 +69,6 @@ def test_a_file_of_either_kind_predicts_the_same(kind: FileFormat, tmp_path: Pat
 def test_json_as_it_was_downloaded() -> None:
     content = f"\n{plain_model().predictor.to_json()}\n".encode()
     assert predictor(content).version == plain_model().predictor.version
-
-
-def test_a_file_of_an_older_version_has_no_errors(tmp_path: Path) -> None:
-    model, path = plain_model(), tmp_path / "old.npz"
-    about = np.array(model.manifest.to_json())
-    save_arrays(path, {"server_model": model.w, "tick": np.array(7), "manifest": about})
-    back = FleetModel.load(path)
-    assert (back.fleet, back.predictor.interval) == ("", None)
-    assert back.w.tobytes() == weights(8).tobytes()
 
 
 @pytest.mark.parametrize("wrong", [np.ones(3, dtype=int), -np.ones(256, dtype=int)])

@@ -1,4 +1,4 @@
-"""Names at the broker and topics, of new fleets and of those that were made with short names."""
+"""Names at the broker and topics, full and short ones."""
 
 import pytest
 from hypothesis import given
@@ -18,12 +18,11 @@ def test_names_begin_with_the_fleets() -> None:
     assert (FULL.manifest, FULL.server, FULL.beginning) == ("g/c2", "g/s", "g/p")
 
 
-def test_fleets_made_before_have_what_their_devices_carry() -> None:
+def test_short_names_are_those_within_the_fleet() -> None:
     assert [SHORT.user(who) for who in (3, SERVER)] == ["3", "server"]
     assert (SHORT.up(3), SHORT.down(3), SHORT.up("+")) == ("g/u/3", "g/d/3", "g/u/+")
     assert (SHORT.up_of_user, SHORT.down_of_user) == ("g/u/%u", "g/d/%u")
     assert (SHORT.manifest, SHORT.server, SHORT.beginning) == ("g/c2", "g/s", "g/p")
-    assert FULL.first_manifest == SHORT.first_manifest == "g/c"
 
 
 @given(names, names, st.integers(0, 99), st.integers(0, 99))
@@ -38,7 +37,7 @@ def test_no_two_fleets_have_a_name_or_a_topic_in_common(a: str, b: str, j: int, 
 
 @pytest.mark.parametrize(("plain", "below"), list(zip((FULL, SHORT), BELOW, strict=True)))
 def test_a_prefix_stands_before_every_topic_and_in_no_name(plain: Topics, below: Topics) -> None:
-    for topic in ("manifest", "first_manifest", "server", "beginning", "root"):
+    for topic in ("manifest", "server", "beginning", "root"):
         assert getattr(below, topic) == f"company/site7/{getattr(plain, topic)}"
     assert (below.up(3), below.down(3)) == tuple(
         f"company/site7/{topic}" for topic in (plain.up(3), plain.down(3))

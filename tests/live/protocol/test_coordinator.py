@@ -588,19 +588,6 @@ def test_lines_behind_a_snapshot_are_counted_once() -> None:
     assert back.ages == coordinator.ages == {0: 2, 2: 1}
 
 
-def test_a_snapshot_from_before_ages_were_counted() -> None:
-    coordinator = at(20)
-    records(coordinator, 0, update(18))
-    state = dict(coordinator.state())
-    del state["ages"]
-    back = Coordinator(manifest())
-    back.restore(state)
-    assert back.digest() == coordinator.digest()
-    assert back.ages == {}
-    records(back, 1, update(19))
-    assert back.ages == {1: 1}
-
-
 # Reads
 
 

@@ -213,31 +213,6 @@ def test_what_was_heard_in_a_tick_is_not_kept() -> None:
     assert (back.hear(9), back.greet(9)) == (1, 1)
 
 
-def test_a_snapshot_from_before_hellos_were_counted() -> None:
-    devices = Devices(5)
-    devices.add(9)
-    devices.mark(9, 3)
-    older = {**devices.arrays(), "greeted": np.full(16, 3)}
-    back = Devices.of(older)
-    assert back.has(9, 3)
-    assert set(back.arrays()) == set(devices.arrays())
-    assert back.greet(9) == 1
-
-
-def test_a_snapshot_from_before_refusals_were_counted() -> None:
-    devices = Devices(5)
-    devices.add(9)
-    devices.refuse(9, "length", 3)
-    older = {
-        k: v for k, v in devices.arrays().items() if not k.startswith(("refusals", "refused_"))
-    }
-    back = Devices.of(older)
-    assert {name: column.dtype for name, column in back.arrays().items()} == {
-        name: column.dtype for name, column in devices.arrays().items()
-    }
-    assert (back.refused[9], back.refusals[9], back.refused_since[9]) == (1, 0, -1)
-
-
 def test_every_reason_has_a_number() -> None:
     for module in (coordinator, messages):
         source = inspect.getsource(module)

@@ -211,19 +211,6 @@ def test_what_it_says_survives_a_power_cut() -> None:
     assert [u.level for u in again.unconfirmed] == [u.level for u in edge.unconfirmed] != [UNKNOWN]
 
 
-def test_a_state_of_wire_version_1_begins_to_count() -> None:
-    edge, again = joined(), joined()
-    edge.learn(np.array([0.0, 0.0]), 30.0)
-    edge.contact(1.0)
-    since = ("levels", "recent", "intervals", "news")
-    old = {name: array for name, array in edge.state().items() if name not in since}
-    assert again.restore(old)
-    assert again.w.tobytes() == edge.w.tobytes()
-    assert again.recent.level == UNKNOWN
-    assert again.intervals == Interval(1.0)
-    assert [u.level for u in again.unconfirmed] == [UNKNOWN]
-
-
 def test_an_update_is_the_model_on_the_uplink_window() -> None:
     edge = joined()
     edge.news = 1
@@ -843,15 +830,6 @@ def test_news_survives_a_power_cut(updates: int) -> None:
     assert back.news == SWEEP - updates
     back.receive(model(16), 0.0)
     assert reads(back, 1.0) == (updates == SWEEP)
-
-
-def test_a_state_that_does_not_say_is_of_a_device_that_may_have_learned() -> None:
-    old = {name: array for name, array in joined().state().items() if name != "news"}
-    back = Edge(manifest(), 1)
-    assert back.restore(old)
-    assert back.news == SWEEP
-    back.receive(model(11), 0.0)
-    assert not reads(back, 1.0)
 
 
 @pytest.mark.parametrize("updates", [0, 2])

@@ -16,10 +16,9 @@ from paofed.live.journal.database import StoreError
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
-from paofed.live.protocol.change import Changes, change, changed_manifest
+from paofed.live.protocol.change import Changes, change, changed_manifest, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Reply, Update, encode
 from paofed.live.protocol.scaling import ManifestError
@@ -275,8 +274,6 @@ def test_a_device_follows_a_change_of_bits() -> None:
     assert after.w.tobytes() == edge.w.tobytes()
 
 
-def test_rehearsals_have_it_unless_they_are_of_wire_version_1() -> None:
+def test_rehearsals_have_it() -> None:
     fleets = [picked(np.random.default_rng(seed)) for seed in range(60)]
     assert NAME in {fleet.algorithm for fleet in fleets}
-    plain = [picked(np.random.default_rng(seed), plain=True) for seed in range(60)]
-    assert NAME not in {fleet.algorithm for fleet in plain}

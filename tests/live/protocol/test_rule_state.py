@@ -21,13 +21,12 @@ from paofed.errors import FileError, InputError
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.schema import checksum
 from paofed.live.journal.store import Repair, Store, Verification
-from paofed.live.protocol.change import Changes, change
+from paofed.live.protocol.change import Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.scaling import ManifestError
 from tests.effort import effort
 from tests.live import momentum
-from tests.live.fleets import live, manifest, opened, records, server, stored, update
+from tests.live.fleets import live, manifest, opened, records, server, update
 from tests.live.stores import (
     PowerCutError,
     ask,
@@ -240,24 +239,6 @@ def test_a_part_that_does_not_say_so_is_not_served(
         manifest()
 
 
-NEWER = ("model_allowed", "model_pull", "model_trusted")  # what an earlier paofed did not save
-
-
-def test_a_state_of_an_earlier_paofed_is_taken_up_and_goes_on() -> None:
-    now, before = server(clip=6.0), server(clip=6.0)
-    for coordinator in (now, before):
-        live_through(coordinator, range(20))
-    saved = before.rule.arrays()
-    before.rule.restore({name: saved[name] for name in saved if name not in NEWER})
-    assert before.rule.of_earlier
-    for coordinator in (now, before):
-        live_through(coordinator, range(20, 30))
-    assert not now.rule.of_earlier
-    assert now.digest() == before.digest()
-    with pytest.raises(InputError, match="a server's state that was saved has"):
-        before.rule.restore({name: saved[name] for name in saved if name != "model_score"})
-
-
 def wild(coordinator: Coordinator, ticks: range) -> None:
     """Let all devices be heard, the first one far outside."""
     for tick in ticks:
@@ -269,13 +250,11 @@ def wild(coordinator: Coordinator, ticks: range) -> None:
 
 
 @pytest.fixture
-def upgraded() -> Coordinator:
-    """A new server that takes up what an earlier paofed saved when a device was set aside."""
+def restarted() -> Coordinator:
+    """A server that takes up what was saved when a device was set aside."""
     before, now = server(5, clip=6.0), server(5, clip=6.0)
     wild(before, range(20))
-    saved = before.state()
-    now.restore({name: saved[name] for name in saved if name not in NEWER})
-    assert now.rule.of_earlier
+    now.restore(before.state())
     assert now.rule.aside.tolist() == [True, False, False, False, False]
     return now
 
@@ -297,10 +276,10 @@ def changed(server: Coordinator, changes: Changes) -> Coordinator:
 
 @pytest.mark.parametrize("trusted", [[], [0], [7]])
 @pytest.mark.parametrize("what", FOLLOWS)
-def test_a_state_of_an_earlier_paofed_lives_on_in_a_new_server(
-    what: str, trusted: list[int], upgraded: Coordinator
+def test_who_is_aside_stays_aside_unless_trusted(
+    what: str, trusted: list[int], restarted: Coordinator
 ) -> None:
-    after = FOLLOWS[what](upgraded)
+    after = FOLLOWS[what](restarted)
     assert after.rule.aside[0]
     after.rule.trust(trusted)
     wild(after, range(after.tick, after.tick + 10))
@@ -316,23 +295,3 @@ def live_through(coordinator: Coordinator, ticks: range) -> None:
             values = np.sin([device + 3.0 * tick, device - tick])
             records(coordinator, device, update(tick, *values))
         coordinator.close(tick + 1)
-
-
-def test_snapshots_of_an_earlier_rule_are_not_recomputed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever was set aside counted otherwise then; what is written from now on is verified."""
-    folder = tmp_path / "fleet"
-    with stored(folder, clip=6.0) as store:
-        arrays = Coordinator.state
-
-        def earlier(self: Coordinator) -> dict[str, NDArray[Any]]:
-            state = {name: array for name, array in arrays(self).items() if name not in NEWER}
-            return {**state, "model": state["model"] + self.tick}  # another rule made it
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Coordinator, "state", earlier)
-            live(store, store.recover(), range(12), snapshots=4)
-        assert store.verify().agrees
-        live(store, store.recover(), range(12, 24), snapshots=4)
-        assert store.verify().agrees

@@ -15,9 +15,8 @@ from paofed.core.random import key_of
 from paofed.core.starting import server_from
 from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.store import Verification
-from paofed.live.protocol.change import Changes, change, changed_manifest
+from paofed.live.protocol.change import Changes, change, changed_manifest, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.going_back import replayed, rolled_back
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import ManifestError
 from tests.live import tiny_device
@@ -185,8 +184,6 @@ def test_what_a_change_costs_is_told() -> None:
     assert lost not in again.lost
 
 
-def test_rehearsals_have_it_unless_they_are_of_wire_version_1() -> None:
+def test_rehearsals_have_it() -> None:
     fleets = [picked(np.random.default_rng(seed)) for seed in range(60)]
     assert NAME in {fleet.algorithm for fleet in fleets}
-    plain = [picked(np.random.default_rng(seed), plain=True) for seed in range(60)]
-    assert NAME not in {fleet.algorithm for fleet in plain}

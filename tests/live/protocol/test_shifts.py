@@ -1,29 +1,24 @@
 """Many devices that begin to predict otherwise at the same time."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from paofed.archives import packed, unpacked
 from paofed.core.arrays import FloatArray
-from paofed.live.journal.retention import Snapshot
-from paofed.live.journal.schema import checksum
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.change import Changes, change
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.level import Recent
 from paofed.live.protocol.messages import Update, encode
-from paofed.live.protocol.saved import STATE
 from paofed.live.protocol.trend import NEVER
 from paofed.live.protocol.wellbeing import Wellbeing
 from paofed.live.server.status import Status
 from tests.effort import effort, long
 from tests.live.broken import Fault, Sensor, contact, error, manifest
-from tests.live.fleets import f32, live, opened, records, server, stored
+from tests.live.fleets import f32, records, server
 
 NOBODY = np.zeros(0, dtype=bool)
 Levels = Callable[[int], Iterable[int]]
@@ -144,31 +139,6 @@ def test_the_status_says_who_and_then_that_it_was() -> None:
 
 
 # The journal
-
-
-def test_a_snapshot_of_an_earlier_version_has_no_shifts(tmp_path: Path) -> None:
-    with stored(tmp_path) as store:
-        live(store, store.recover(), range(20), snapshots=10, keep=1e9)
-        for tick, line, generation in store.snapshots():
-            state = store._state(Snapshot(tick, line, generation))
-            assert state is not None
-            arrays = unpacked(state, "it", STATE, "a state")
-            kept = {k: v for k, v in arrays.items() if "shift" not in k}
-            assert len(kept) == len(arrays) - 2
-            columns = tick, line, generation, packed(kept)
-            with store._writing():
-                store._connection.execute(
-                    "INSERT OR REPLACE INTO snapshot (tick, line, generation, state, checksum) "
-                    "VALUES (?, ?, ?, ?, ?)",
-                    (*columns, checksum(*columns)),
-                )
-    with opened(tmp_path) as store:
-        assert store.verify().agrees
-        coordinator = store.recover()
-        assert coordinator.wellbeing.shifts.begin == 20
-        live(store, coordinator, range(20, 40), snapshots=10, keep=1e9)
-        assert coordinator.wellbeing.shifts.devices["values"].tolist() == [0, 0, 0]
-        assert store.verify().agrees
 
 
 # A real fleet

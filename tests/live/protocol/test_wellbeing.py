@@ -1,8 +1,6 @@
 """How a fleet is doing, as its updates say."""
 
-import io
 from collections.abc import Iterable
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -10,16 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.archives import packed
-from paofed.live.journal.schema import checksum
-from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN, decibels
 from paofed.live.protocol.messages import Update, encode
 from paofed.live.protocol.trend import NEVER
 from paofed.live.protocol.wellbeing import FAR_FOR, Wellbeing
 from tests.effort import effort
-from tests.live.fleets import f32, live, manifest, opened, records, server, stored
+from tests.live.fleets import f32, manifest, records, server
 
 NOBODY = np.zeros(0, dtype=bool)
 GOOD, BAD = 110, 130  # levels: -13.5 dB and 1.5 dB
@@ -238,7 +233,7 @@ def test_order_changes_nothing_and_it_comes_back_from_arrays(
             straight.note(tick, [(k, tick - age, level) for k, age, level in updates], NOBODY)
             shuffled.note(tick, [(k, tick - age, level) for k, age, level in mixed], NOBODY)
         if tick == cut:
-            shuffled = Wellbeing.of(shuffled.arrays(), tick)
+            shuffled = Wellbeing.of(shuffled.arrays())
     for name, array in straight.arrays().items():
         assert shuffled.arrays()[name].tobytes() == array.tobytes()
 
@@ -285,34 +280,6 @@ def test_the_digest_knows_of_it() -> None:
     before = coordinator.digest()
     coordinator.wellbeing.devices["gap"][1] += 1e-9
     assert coordinator.digest() != before
-
-
-def test_snapshots_of_an_earlier_version(tmp_path: Path) -> None:
-    """They say nothing of it: it begins with the newest of them, and `verify` agrees."""
-    with stored(tmp_path) as store:
-        live(store, store.recover(), range(20), snapshots=10)
-        forget(store)
-    with opened(tmp_path) as store:
-        assert store.verify().agrees
-        coordinator = store.recover()
-        assert coordinator.wellbeing.begin == 20
-        for end in (30, 40, 50):
-            live(store, coordinator, range(end - 10, end), snapshots=10)
-            assert store.verify().agrees
-        assert coordinator.wellbeing.devices["contacts"].tolist() == [30] * 3
-
-
-def forget(store: Store) -> None:
-    """Leave out of snapshots what the earlier version did not write."""
-    for snapshot in store.snapshots():
-        with np.load(io.BytesIO(store._state(snapshot) or b"")) as arrays:
-            old = {name: arrays[name] for name in arrays if not name.startswith("well_")}
-        state = packed(old)
-        with store._writing():
-            store._connection.execute(
-                "UPDATE snapshot SET state = ?, checksum = ? WHERE line = ?",
-                (state, checksum(*snapshot, state), snapshot.line),
-            )
 
 
 def test_what_is_usual_begins_anew_with_the_server_s_model() -> None:

@@ -31,9 +31,9 @@ from tests.live.brokers import PATIENCE, Server, Site, until
 from tests.system import needs
 
 TICK = 0.04  # seconds; the server looks at a clock that stands still as often as that
-FEATURES = effort(everyday=60, thorough=200)  # as usual; a small model learns sooner
-LEARNED = effort(everyday=120, thorough=300)  # contacts
-LATER = effort(everyday=60, thorough=240)
+FEATURES = effort(everyday=24, thorough=200)  # as usual; a small model learns sooner
+LEARNED = effort(everyday=60, thorough=300)  # contacts
+LATER = effort(everyday=40, thorough=240)
 # One for every way to be named; all kinds are tried without sockets, in lab/rehearsal/test_broken.
 KINDS = ["times 1000", "stuck", "times 3", "no numbers", "liar"][: effort(everyday=1, thorough=5)]
 NUMBERS = "--input temperature:20:10 --input hour:12:6 --target load:300:100"

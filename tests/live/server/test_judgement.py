@@ -7,8 +7,7 @@ from paofed.live.protocol.coordinator import REPORT_AFTER, Coordinator, Record
 from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.messages import Hello, Read, Update, encode
 from paofed.live.protocol.wellbeing import FAR_FOR
-from paofed.live.server.judgement import KINDS, Trouble, judged
-from paofed.live.server.news import News
+from paofed.live.server.judgement import KINDS, News, Trouble, judged
 from tests.live.fleets import f32, records, server
 
 GOOD, BAD = 110, 130

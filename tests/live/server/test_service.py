@@ -29,7 +29,6 @@ from paofed.live.network.transport import packet_size
 from tests.effort import some
 from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
 from tests.live.fleets import update
-from tests.live.stores import as_before
 from tests.system import needs
 
 
@@ -368,13 +367,6 @@ def test_two_servers_of_one_folder(site: Site) -> None:
             Server(site.fleet).service.run()
         assert first.error is None
         assert first.status().tick >= 0
-
-
-def test_a_server_brings_an_older_fleet_up_to_date(tmp_path: Path) -> None:
-    with Site(tmp_path / "fleet", "none") as site:
-        as_before(site.folder, version=2)
-        with site.served() as server:
-            assert [device.label for device in server.status().devices] == ["north", "south"]
 
 
 def copied(site: Site, place: Path) -> Fleet:

@@ -15,6 +15,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+import paofed.report
 import paofed.report.paper.claims
 import paofed.report.paper.experiment
 import paofed.report.paper.gallery
@@ -30,6 +31,7 @@ from tests.page_tree import UNREAD, Node, parse
 from tests.report.sound import assert_sound
 from tests.system import needs
 
+TEMPLATE = Path(str(paofed.report.__file__)).parent / "templates/paper.html.j2"
 SEED = 12_345_678_901_234_567_890  # a long one, for the line to copy must not widen the page
 
 
@@ -131,7 +133,7 @@ _INTERVAL = re.compile(rf"({_NUMBER}) \[({_NUMBER}), ({_NUMBER})\]")
 
 
 def prose() -> list[str]:
-    """What is written in the source: sentences with a number in them that no run computes."""
+    """What is written in the sources: sentences with a number in them that no run computes."""
     modules = (
         paofed.report.paper.page,
         paofed.report.paper.claims,
@@ -147,6 +149,8 @@ def prose() -> list[str]:
     }
     literals |= {text for c in CLAIMS for text in (c.statement, c.where, c.unit)}
     literals |= set(REASONS.values())
+    template = re.sub(r"{#.*?#}|{%.*?%}|{{.*?}}", "<>", TEMPLATE.read_text(), flags=re.DOTALL)
+    literals |= set(re.split(r"<(?!/?code)[^>]*>", template))
     texts = {plain(html.unescape(re.sub(r"<[^>]*>", "", text))) for text in literals}
     said = [text for text in texts if " " in text and re.search(r"\d", text)]
     return sorted(said, key=len, reverse=True)

@@ -9,8 +9,8 @@ import pytest
 from paofed.algorithms.spec import from_text
 from paofed.report.run.advice import Advice, advise
 from paofed.report.run.advice_words import as_json, fleet_command, numbers, sentences, whether
-from paofed.report.run.on_device import on_device
-from paofed.report.run.what_to_do import from_advice
+from paofed.report.run.page import on_device
+from paofed.report.shared.markup import page
 from paofed.simulate.results.result import Result
 from tests.report.run.by_hand import DAYS, DEVICES, FEATURES, result
 
@@ -165,9 +165,8 @@ def test_who_need_not_take_part_is_offered_no_fleet(joined: list[float]) -> None
     found = advised(result({"u1": joined}, {"alone": NOTHING}))
     assert "does not pay" in whether(found)
     assert fleet_command(found, Path("run.npz")) == ""
-    assert "fleet init" not in "".join(from_advice(found, Path("run.npz")))
     pays = advised(result({"u1": [-2.0] * 4}, {"alone": NOTHING}))
-    assert "fleet init" in "".join(from_advice(pays, Path("run.npz")))
+    assert "fleet init" in fleet_command(pays, Path("run.npz"))
 
 
 # All readings at one place
@@ -350,10 +349,14 @@ def test_no_advice_but_of_a_table() -> None:
 
 def test_what_a_device_must_know() -> None:
     table = {"recipes": ["(a - 1) / 2", "b"], "inputs": ["a"], "ranges": [[-1.5, 2.25], [0, 1]]}
-    text = "".join(on_device(result({"u1": NOTHING}, {}, table=table)))
+    text = must_know(result({"u1": NOTHING}, {}, table=table))
     assert "The last 2 of its 20 features are linear terms" in text
     assert "<pre>a: low = -1.5, high = 2.25</pre>" in text
     assert "It begins with the fit of the calibration period: 20 numbers" in text
     plain = result({"u1": NOTHING}, {}, table=table, linear=False, start="zeros")
-    assert "linear" not in "".join(on_device(plain))
-    assert "begins with" not in "".join(on_device(plain))
+    assert "linear" not in must_know(plain)
+    assert "begins with" not in must_know(plain)
+
+
+def must_know(result: Result) -> str:
+    return page("on_device.html.j2", **on_device(result))

@@ -2,17 +2,24 @@
 
 from dataclasses import replace
 
-from paofed.report.run.again import again, processors
+from paofed.report.run.again import processors
+from paofed.report.run.page import build
 from paofed.simulate.montecarlo import run
 from tests.natures import small_scenario
+from tests.page_tree import parse
 
 
 def test_a_part_says_with_which_run_it_begins() -> None:
     parts = [run(small_scenario(), "pao-fed-u1", first=first, workers=1) for first in (0, 3)]
     told = [
-        "runs from number 3 on: in Python, run(..., first=3)" in "".join(again(p)) for p in parts
+        "runs from number 3 on: in Python, run(..., first=3)" in words_of(build(part, {}))
+        for part in parts
     ]
     assert told == [False, True]
+
+
+def words_of(page: str) -> str:
+    return parse(page).text()
 
 
 def test_types_of_processors_are_told_where_there_are_several() -> None:
@@ -23,7 +30,7 @@ def test_types_of_processors_are_told_where_there_are_several() -> None:
         told = {key: value for key, value in {**about, **changes}.items() if value is not None}
         other = replace(result, provenance=told)
         words = processors(other)
-        assert ("processors" in "".join(again(other))) == bool(words)
+        assert ("processors" in words_of(build(other, {}))) == bool(words)
         return words
 
     assert on() == on(cpus=None) == ""  # nor in what an earlier version wrote

@@ -20,7 +20,7 @@ from paofed.report.run.fleet_figures import (
 )
 from paofed.report.run.gains import newcomers, periods
 from paofed.report.shared.figures import save, svg
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import method_name
 from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
 from tests.effort import long, some

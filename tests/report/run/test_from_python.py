@@ -1,6 +1,8 @@
-"""What a result hands on from Python: its page, its advice, its predictor; as the commands do."""
+"""What a result hands on from Python, as the commands do: page, advice, predictor, fleet."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from paofed import Result, Scenario, predictor
 from paofed.cli import main
 from paofed.errors import FileError, InputError
+from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.settings import Settings
 from paofed.live.model.predictor import FleetPredictor
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences
@@ -18,6 +22,8 @@ from tests.cli import table_runs
 from tests.cli.table_runs import LINEUP, final
 from tests.drawing import as_svg_alone
 from tests.natures import small_scenario
+
+ALIKE = {"epoch": 0, "start": 1.0, "from_time": None}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,19 @@ def test_a_page_is_the_one_of_the_command(synthetic: Result, tmp_path: Path) -> 
     assert written == {path.name: path.read_bytes() for path in theirs.iterdir()}
     assert {"report.html", "errors.csv"} < written.keys() <= set(PAGE)
     assert b"mqtt" in written["errors.csv"]
+
+
+def test_json_is_what_the_command_prints(
+    ran: tuple[Scenario, Result],
+    synthetic: Result,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for result in (ran[1], synthetic):
+        result.save(tmp_path / "r.npz")
+        for tariff in ("payload", "mqtt"):
+            assert main(["result", str(tmp_path / "r.npz"), "--json", "--tariff", tariff]) == 0
+            assert capsys.readouterr().out == f"{result.to_json(tariff)}\n"
 
 
 def test_advice_is_a_record_that_prints_as_sentences(
@@ -99,3 +118,48 @@ def test_a_predictor_at_a_prompt(ran: tuple[Scenario, Result]) -> None:
         f"<FleetPredictor of '{ran[0].name}', epoch 0, tick {ran[0].ticks}: "
         "y from a, y[n-1], wind, time, a[n-2]; 16 features>"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ([], {}),
+        (["--model", "final", "--algorithm", LINEUP[2]], {"model": "final", "name": LINEUP[2]}),
+        (["--tick", "60", "--clip", "none"], {"tick_seconds": 60.0, "clip": None}),
+    ],
+)
+def test_a_fleet_is_the_one_of_the_command(
+    words: list[str], given: dict[str, Any], ran: tuple[Scenario, Result], tmp_path: Path
+) -> None:
+    """All but what tells a fleet from every other: its epoch, and when it begins."""
+    theirs = tmp_path / "theirs"
+    ran[1].save(tmp_path / "run.npz")
+    made = ["fleet", "init", str(theirs), "--from", str(tmp_path / "run.npz"), "--name", "mine"]
+    assert main([*made, "--security", "none", *words]) == 0
+    settings = Settings(name="mine", security="none")
+    mine = ran[1].fleet(tmp_path / "mine", settings=settings, **given)
+    agreed = []
+    for fleet in (mine, Fleet(theirs)):
+        with fleet.store() as store:
+            server = store.recover()
+        agreed.append((replace(server.manifest, **ALIKE), server.w.tobytes()))
+        assert fleet.settings == settings
+    assert agreed[0] == agreed[1]
+
+
+def test_a_fleet_has_the_name_of_its_folder(ran: tuple[Scenario, Result], tmp_path: Path) -> None:
+    fleet = ran[1].fleet(str(tmp_path / "greenhouse"))
+    assert (fleet.settings.name, fleet.settings.security) == ("greenhouse", "certificate")
+
+
+def test_what_no_fleet_can_be_made_of(
+    ran: tuple[Scenario, Result], synthetic: Result, tmp_path: Path
+) -> None:
+    folder = tmp_path / "fleet"
+    with pytest.raises(FileError, match=r"^this result is a run over .*, which has no table: exp"):
+        synthetic.fleet(folder)
+    with pytest.raises(InputError, match=r"^unknown model to begin with 'last'"):
+        ran[1].fleet(folder, model="last")
+    with pytest.raises(InputError, match=r"cannot be changed"):
+        ran[1].fleet(folder, features=7)
+    assert not folder.exists()

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from paofed.core.arrays import FloatArray
-from paofed.report.run.alone import OverAlone
-from paofed.report.run.groups import groups
-from paofed.report.run.lives import Stage, extremes, stages, stops_paying
+from paofed.report.run.lives import OverAlone, Stage, extremes, groups, stages, stops_paying
 from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 

@@ -549,7 +549,7 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
     made = made_of(result, tmp_path / "page", drawn=False)
     lines = cells_of(section(made.page, "Errors and traffic"))
     assert [line[0] for line in lines[:2]] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
-    assert lines[1][1] == "–"  # noqa: RUF001 (no number)
+    assert lines[1][1] == "diverged"
     assert "A newcomer that begins with the server's model (pao-fed-u1)" in made.page.text()
 
 

@@ -13,8 +13,7 @@ from matplotlib.text import Annotation
 from paofed.algorithms.spec import from_text
 from paofed.core.tariffs import Tariff
 from paofed.report.shared.figures import error_against_traffic, learning_curves, save
-from paofed.report.shared.looks import styles
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import method_name, styles
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from tests.effort import some

@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from paofed import figures
 from paofed.core.metrics import decibels
 from paofed.errors import InputError
-from paofed.report.shared.looks import styles
-from paofed.report.shared.names import method_name
+from paofed.report.shared.looks import method_name, styles
 from paofed.simulate.results.result import Result
 from tests.report.shared.test_figures import flat, legend_of, many
 

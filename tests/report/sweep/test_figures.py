@@ -8,10 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from paofed.core.tariffs import tariff_of
-from paofed.report.shared.names import method_name
-from paofed.report.sweep.curves import against
-from paofed.report.sweep.front import against_bytes
-from paofed.report.sweep.maps import over_two
+from paofed.report.shared.looks import method_name
+from paofed.report.sweep.figures import against, against_bytes, over_two
 from paofed.sweeping.axes import Span
 from paofed.sweeping.points import Point
 from paofed.sweeping.swept import Swept

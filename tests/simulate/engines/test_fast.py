@@ -31,7 +31,7 @@ from tests.natures import BEGINNINGS, small_trace
 from tests.natures import small_scenario as scenario
 
 
-@settings(max_examples=effort(everyday=30, thorough=100))
+@settings(max_examples=effort(everyday=12, thorough=100))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
@@ -54,7 +54,7 @@ def test_equals_the_reference_on_the_same_trace(
     np.testing.assert_array_equal(got.traffic, expected.traffic)
 
 
-@settings(max_examples=effort(everyday=20, thorough=100))
+@settings(max_examples=effort(everyday=12, thorough=100))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),

@@ -62,19 +62,19 @@ def assert_same_history(trace: Trace, case: Case, *, wire32: bool = False) -> No
     np.testing.assert_array_equal(outcome.server_model, state.server)
 
 
-@settings(max_examples=effort(everyday=50, thorough=80))
+@settings(max_examples=effort(everyday=20, thorough=80))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case)
 
 
-@settings(max_examples=effort(everyday=20, thorough=60))
+@settings(max_examples=effort(everyday=10, thorough=60))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_equals_the_literal_paper_over_a_float32_wire(case: Case, seed: int) -> None:
     assert_same_history(small_trace(seed, features=7), case, wire32=True)
 
 
-@settings(max_examples=effort(everyday=40, thorough=80))
+@settings(max_examples=effort(everyday=15, thorough=80))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
@@ -99,7 +99,7 @@ def test_every_row_in_every_exchange(name: str, exchange: Exchange, subset: floa
     assert_same_history(small_trace(1), case)
 
 
-@settings(max_examples=effort(everyday=40, thorough=80))
+@settings(max_examples=effort(everyday=15, thorough=80))
 @given(case=cases(6, ("paper",)), seed=st.integers(0, 10_000))
 def test_equals_the_extended_matrices(case: Case, seed: int) -> None:
     """Eq. (12), corrected as docs/notation.md says, reproduces the engine's step."""

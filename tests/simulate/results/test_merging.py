@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.merging import HeldResult, merged
 from paofed.simulate.results.result import Result
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
@@ -127,10 +126,3 @@ def test_a_run_that_is_there_twice_must_agree_on_one_type_of_processor() -> None
     assert mixed.provenance["cpus"] == {"A": [0], "B": [1, 2, 3, 4, 5]}
     assert (mixed.mse[0] == first.mse[0]).all()
     assert (mixed.mse[1:] == second.mse[1:]).all()
-
-
-def test_a_result_of_before_types_were_told_merges_with_its_like() -> None:
-    arrays, provenance = whole()._held()
-    older = {key: value for key, value in provenance.items() if key not in ("cpus", "first_run")}
-    found = merged([HeldResult(arrays, older), HeldResult(arrays, older)])
-    assert found.provenance["cpus"] == {"unknown": list(range(RUNS))}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from paofed.simulate.spread import claims
-from paofed.simulate.spread.claims import Claims
+from paofed.simulate.spread import store as claims
+from paofed.simulate.spread.store import Claims
 from tests.live.brokers import until
 
 GONE = 2**22 + 1  # no process of Linux has a larger number than 2^22
@@ -47,7 +47,7 @@ def test_signs_of_life_count_by_the_watcher_s_own_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("paofed.simulate.spread.claims.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paofed.simulate.spread.store.time.monotonic", lambda: now[0])
     path = tmp_path / "a.claim"
     path.write_text("elsewhere 1 0\n")
     os.utime(path, (0, 0))  # whatever the clock of the other machine says
@@ -80,7 +80,7 @@ def test_others_are_seen_until_they_are_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("paofed.simulate.spread.claims.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paofed.simulate.spread.store.time.monotonic", lambda: now[0])
     (tmp_path / "a.claim").write_text("elsewhere 1 0\n")
     with Claims(tmp_path) as one, Claims(tmp_path) as other:
         one.take("b")

@@ -20,10 +20,10 @@ from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread import dask_cluster, orders, units
+from paofed.simulate.spread import dask_cluster, handing, units
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
-from tests.effort import long, some
+from tests.effort import effort, long, some
 from tests.natures import small_scenario
 
 SCENARIO = small_scenario()
@@ -80,11 +80,11 @@ def test_a_worker_is_killed_and_no_bit_differs(
     assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
 
 
-@long
 def _folder_of_worker() -> Path:
     return Path(get_worker().local_directory)
 
 
+@long
 def test_workers_keep_what_they_keep_in_a_folder_of_our_own(two_processes: Executor) -> None:
     """Dask's own would be TMPDIR/dask-scratch-space, which anybody may have made before us."""
     folder = two_processes.submit(_folder_of_worker).result()
@@ -98,8 +98,9 @@ def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     monkeypatch.undo()  # units as large as they are
     subset = ("online-fed", "pso-fed")
     rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
-    plain = run("setting-1", rows, runs=40)
-    spread = run("setting-1", rows, runs=40, executor=two_processes)
+    runs = effort(everyday=4, thorough=12)
+    plain = run("setting-1", rows, runs=runs)
+    spread = run("setting-1", rows, runs=runs, executor=two_processes)
     assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
 
 
@@ -118,7 +119,7 @@ def test_a_worker_with_another_program_refuses(
     two_processes: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = {**program(), "numpy": "1.0"}
-    monkeypatch.setattr(orders, "program", lambda: other)
+    monkeypatch.setattr(handing, "program", lambda: other)
     with pytest.raises(InputError, match=r"the worker on \S+ has numpy \S+ instead of 1\.0: inst"):
         run(SCENARIO, NAMES, executor=two_processes)
 

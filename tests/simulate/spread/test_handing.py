@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from paofed.simulate.spread import handing
-from paofed.simulate.spread.handing import Handing
-from paofed.simulate.spread.orders import Delivery, Order
+from paofed.simulate.spread.handing import Delivery, Handing, Order
 
 UNITS = [range(i, i + 1) for i in range(4)]
 

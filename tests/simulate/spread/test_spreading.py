@@ -25,7 +25,7 @@ from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result, usual_every
-from paofed.simulate.spread import claims, handing, identity, orders, spreading, units
+from paofed.simulate.spread import handing, identity, spreading, store, units
 from paofed.simulate.spread.store import UnitStore
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
@@ -140,7 +140,9 @@ def test_an_error_of_a_worker_is_that_of_the_run_and_finished_units_are_kept(
 def test_a_worker_with_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as pool:
         here = identity.program()
-        monkeypatch.setattr("paofed.simulate.spread.orders.program", lambda: {**here, "numpy": "1"})
+        monkeypatch.setattr(
+            "paofed.simulate.spread.handing.program", lambda: {**here, "numpy": "1"}
+        )
         told = rf"the worker on .+ has numpy {np.__version__} instead of 1: install there"
         with pytest.raises(InputError, match=told):
             plain(executor=pool)
@@ -149,7 +151,7 @@ def test_a_worker_with_another_program_is_refused(monkeypatch: pytest.MonkeyPatc
 def test_a_worker_that_lacks_a_module_is_told() -> None:
     """A script imports a module beside it by name; a process that has not seen it cannot."""
     work = b"cnowhere_to_be_found\nname\n."  # a pickle of that name
-    found = pickle.loads(orders.delivered(identity.program(), {}, work, range(1)))  # noqa: S301
+    found = pickle.loads(handing.delivered(identity.program(), {}, work, range(1)))  # noqa: S301
     assert isinstance(found.error, InputError)
     assert "cannot read what it is to compute (ModuleNotFoundError: No module" in str(found.error)
 
@@ -398,7 +400,7 @@ def test_a_unit_that_somebody_else_computes_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Somebody on another machine holds the first unit, and then shows no sign of life."""
-    monkeypatch.setattr(claims, "DEAD_AFTER", 0.2)
+    monkeypatch.setattr(store, "DEAD_AFTER", 0.2)
     folder = tmp_path / units.key_of_task("fast", _task(), {})
     folder.mkdir()
     (folder / "0-0.claim").write_text("elsewhere 1 0\n")

@@ -13,8 +13,8 @@ from paofed.simulate.engines.reference import ticks
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.apart import kind_of, learners_apart, without_contacts
 from paofed.simulate.table.baselines import USUAL
+from paofed.simulate.table.learners_alone import kind_of, learners_apart, without_contacts
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write

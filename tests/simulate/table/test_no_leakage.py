@@ -97,7 +97,7 @@ def errors(*args: Any, **changes: Any) -> FloatArray:
 
 seeds = st.integers(0, 2**32 - 1)
 often = settings(
-    max_examples=effort(everyday=8, thorough=25),
+    max_examples=effort(everyday=5, thorough=25),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

@@ -17,7 +17,7 @@ from paofed.core.features import FourierMap
 from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
 from paofed.theory.exact.outcome import SmallFleet
-from paofed.theory.exact.samples import SampleLaw, SampleMoments
+from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts
 from paofed.world.trace import SparseTrace, Trace
 

@@ -17,7 +17,7 @@ from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, InputError
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.exact.recursion import SecondMoments
-from paofed.theory.exact.samples import SampleLaw, SampleMoments
+from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.mean import growth, predict
 from paofed.theory.moments import Moments

@@ -10,7 +10,7 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
-from paofed.theory.exact.samples import SampleLaw, SampleMoments
+from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts
 from tests.oracle import extended, literal
 from tests.theory.exact.futures import FEATURES, MAP, NOISE, POINTS, TARGETS, Habits, known

@@ -9,12 +9,12 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.exact.outcome import SmallFleet, second_order
-from paofed.theory.exact.samples import SampleLaw, SampleMoments
+from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
-from paofed.theory.samples import SamplePoints
+from paofed.theory.sample_points import SamplePoints
 from paofed.theory.second.curve import learning_curve
-from paofed.theory.second.detail import FINEST, Detail
+from paofed.theory.second.groups import FINEST, Detail
 
 SETTINGS = Settled(step_size=0.3, max_age=10)
 TICKS = np.array([9, 49])

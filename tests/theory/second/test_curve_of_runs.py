@@ -9,7 +9,7 @@ from paofed.simulate.average import average
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.modes import Modes
 from paofed.theory.second.curve import learning_curve
-from paofed.theory.second.detail import Detail
+from paofed.theory.second.groups import Detail
 from tests.effort import long
 from tests.natures import small_scenario
 from tests.theory.test_mean_of_runs import full_size

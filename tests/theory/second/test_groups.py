@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.theory.fleet import Contacts, FleetInTheory
-from paofed.theory.second.detail import FINEST, Detail
-from paofed.theory.second.groups import Groups
+from paofed.theory.second.groups import FINEST, Detail, Groups
 from tests.theory.fleets import fleet_of
 
 ALL = np.array([True])

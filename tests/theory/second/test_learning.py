@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from paofed.core.arrays import FloatArray
 from paofed.theory.second.covariances import Covariances
-from paofed.theory.second.detail import FINEST
-from paofed.theory.second.groups import Groups
+from paofed.theory.second.groups import FINEST, Groups
 from paofed.theory.second.learning import Learning, SampleNoise
 from tests.effort import effort
 from tests.theory.second.laws import TwoTheories, contacts_of, theories

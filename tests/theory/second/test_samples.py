@@ -7,7 +7,7 @@ import pytest
 
 from paofed.errors import TraceError
 from paofed.theory.moments import closed_form, estimated
-from paofed.theory.samples import points_in, points_of
+from paofed.theory.sample_points import points_in, points_of
 from paofed.world.realize import make_world
 from tests.natures import small_scenario, small_trace
 

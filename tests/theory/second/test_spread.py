@@ -15,7 +15,7 @@ from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.second.curve import learning_curve
-from paofed.theory.second.detail import FINEST, Detail
+from paofed.theory.second.groups import FINEST, Detail
 from paofed.theory.second.stability import stable_step
 from tests.effort import some
 from tests.natures import small_scenario

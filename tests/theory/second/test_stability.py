@@ -11,10 +11,10 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.spec import from_text
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square
-from paofed.theory.exact.samples import SampleLaw, SampleMoments
+from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
-from paofed.theory.samples import SamplePoints
+from paofed.theory.sample_points import SamplePoints
 from paofed.theory.second.stability import largest_step, stable_step
 
 SETTINGS = Settled(step_size=0.5, max_age=10)

@@ -15,14 +15,14 @@ import numpy as np
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
-from paofed.algorithms.rivals.channels.bits import (
+from paofed.algorithms.rivals.channels.encoding import (
     FLOAT,
     bytes_as_floats,
     floats_as_bytes,
     packed,
+    uncoordinated,
     unpacked,
 )
-from paofed.algorithms.rivals.channels.choosing import uncoordinated
 from paofed.algorithms.rivals.options import count
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Part, Stamp, draws

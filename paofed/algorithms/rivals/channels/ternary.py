@@ -1,7 +1,8 @@
 """Sparse ternary compression: the largest changes as signs of one magnitude, positions as code.
 
 F. Sattler, S. Wiedemann, K.-R. Mueller, W. Samek, "Robust and communication-efficient federated
-learning from non-i.i.d. data", IEEE TNNLS 2020, arXiv:1903.02891.
+learning from non-i.i.d. data", IEEE TNNLS 2020, arXiv:1903.02891. Positions are Golomb's
+code of the gaps between them.
 
 A change is that of the device's model, by learning and by what it heard. The published server adds
 the mean of what arrives to a model that all clients have. Here each device has its own, so the
@@ -19,20 +20,84 @@ import numpy as np
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
-from paofed.algorithms.rivals.channels.bits import (
+from paofed.algorithms.rivals.channels.encoding import (
     FLOAT,
     bits_of,
     bytes_as_floats,
     bytes_of,
     floats_as_bytes,
+    largest,
 )
-from paofed.algorithms.rivals.channels.choosing import largest
-from paofed.algorithms.rivals.channels.golomb import length_of, read, remainder_bits, written
 from paofed.algorithms.rivals.channels.top_k import Told, begin
-from paofed.algorithms.rivals.newest import newest_steps
 from paofed.algorithms.rivals.options import count
-from paofed.core.arrays import FloatArray
+from paofed.algorithms.rivals.steps import newest_steps
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Message, Part, ServerRule, Stamp
+
+_PHI = (1.0 + 5.0**0.5) / 2.0  # the golden ratio
+
+
+def remainder_bits(count: int, features: int) -> int:
+    """Return b* = 1 + floor(log2(log(phi - 1) / log(1 - p))), the best b for the density p.
+
+    The density is p = count / features. The loop finds the smallest b from 0 on with (1 - p)^(2^b)
+    < phi - 1: the same number, but defined for p = 1 as well.
+
+    >>> remainder_bits(4, 200)
+    5
+    """
+    kept, b = 1.0 - count / features, 0
+    while kept ** (1 << b) >= _PHI - 1.0:
+        b += 1
+    return b
+
+
+def length_of(positions: IntArray, b: int) -> int:
+    """Return how many bits `written` takes."""
+    length, before = 0, -1
+    for position in positions:
+        length += ((position - before - 1) >> b) + 1 + b
+        before = position
+    return length
+
+
+def written(positions: IntArray, b: int) -> Bytes:
+    """Write ascending positions as Golomb's code of the gaps between them.
+
+    A gap counts the positions left out since the one before. It is written as a 1 for every whole
+    2^b in it, a 0, and its remainder in b bits: with b = 2, a gap of 6 is 1 0 10.
+    """
+    bits = np.zeros(length_of(positions, b), dtype=np.uint8)
+    place, before = 0, -1
+    for position in positions:
+        gap = position - before - 1
+        for _ in range(gap >> b):
+            bits[place] = 1
+            place += 1
+        place += 1
+        for i in range(b):
+            bits[place] = (gap >> (b - 1 - i)) & 1
+            place += 1
+        before = position
+    return bits
+
+
+def read(bits: Bytes, b: int, count: int) -> IntArray:
+    """Read `count` positions from the bits that `written` made with the same b."""
+    positions = np.empty(count, dtype=np.int64)
+    place, before = 0, -1
+    for j in range(count):
+        gap = 0
+        while bits[place]:
+            gap += 1
+            place += 1
+        place += 1
+        for _ in range(b):
+            gap = 2 * gap + int(bits[place])
+            place += 1
+        before += gap + 1
+        positions[j] = before
+    return positions
 
 
 def send(

@@ -17,7 +17,7 @@ import numpy as np
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
-from paofed.algorithms.rivals.channels.choosing import uncoordinated
+from paofed.algorithms.rivals.channels.encoding import uncoordinated
 from paofed.algorithms.rivals.options import count, positive
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Channel, Part, Stamp, draws, placed, silence

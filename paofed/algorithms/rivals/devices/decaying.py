@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import positive
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import positive, row_of
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner, Weights
 from paofed.core.rules import lms_step

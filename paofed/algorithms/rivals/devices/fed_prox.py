@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import positive
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import positive, row_of
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner, Part, placed
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.rivals.channels.quantised import PLAIN, quantised_window
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 from paofed.errors import AlgorithmError

@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count, number, positive
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import count, number, positive, row_of
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Message, ServerRule, Stamp, Weights
 

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import count, row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 

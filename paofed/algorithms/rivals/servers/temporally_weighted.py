@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import number
-from paofed.algorithms.rivals.rows import row_of
+from paofed.algorithms.rivals.options import number, row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 

@@ -7,15 +7,15 @@ Nothing here asks the loop, so that many questions do not slow down the fleet.
 """
 
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
-from paofed.live.model.predictor import FleetPredictor, Predicted
+from paofed.live.model.predictor import FleetPredictor
 from paofed.live.server.validation import Validation
 from paofed.live.server.web.answers import JSON, Answer, Question, Routes, as_json, in_words
+from paofed.table import known
 
 MOST_READINGS = 1000
 _NO_MODEL = "the fleet has learned nothing yet: ask again when its devices have been heard"
@@ -72,17 +72,9 @@ def _predict(
             **_about(predictor),
             "target": predictor.target.name,
             "interval": _interval(predictor, validation),
-            "predictions": [_finite(one) for one in predicted],
+            "predictions": [known(one._asdict()) for one in predicted],
         },
     )
-
-
-def _finite(predicted: Predicted) -> dict[str, float | None]:
-    """Replace infinite numbers by None, since JSON has no infinity."""
-    return {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in predicted._asdict().items()
-    }
 
 
 def _about(predictor: FleetPredictor) -> dict[str, Any]:

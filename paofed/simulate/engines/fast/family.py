@@ -19,7 +19,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.spec import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting

@@ -28,13 +28,13 @@ from paofed.simulate.engines.fast.records import (
 from paofed.simulate.engines.guarded import guarded
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
-from paofed.world.events import threshold
 from paofed.world.faults import FaultyReadings
 from paofed.world.realize import PHASE_BITS, Purpose, World, phases, realize, run_key
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
 from paofed.world.trace import SparseTrace
+from paofed.world.value import threshold
 
 EXCHANGES = {"paper": kernels.PAPER, "single": kernels.SINGLE, "live": kernels.LIVE}
 # How many terms of the odd series of sin(2 pi s), |s| <= 1/4, leave less than a rounding error.

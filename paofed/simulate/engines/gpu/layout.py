@@ -22,11 +22,11 @@ from paofed.simulate.engines.gpu.steps import ModelShape
 from paofed.simulate.engines.task import Place
 from paofed.world.availability import OnOff
 from paofed.world.delays import NoDelay
-from paofed.world.events import threshold
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario
 from paofed.world.streams import INPUTS
 from paofed.world.trace import Targets, Trace, blend
+from paofed.world.value import threshold
 
 
 class WorldsOnCard(NamedTuple):

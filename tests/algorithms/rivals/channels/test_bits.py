@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.algorithms.rivals.channels import bits, golomb
+from paofed.algorithms.rivals.channels import encoding as bits
+from paofed.algorithms.rivals.channels.ternary import length_of, read, remainder_bits, written
 
 bit_lists = st.lists(st.integers(0, 1), max_size=70)
 
@@ -50,7 +51,7 @@ def test_the_remainder_has_as_many_bits_as_published(sizes: tuple[int, int]) -> 
     p, phi = count / features, (math.sqrt(5) + 1) / 2
     ratio = math.log(phi - 1) / math.log(1 - p) if p < 1 else 0.0
     published = max(0, 1 + math.floor(math.log2(ratio))) if ratio else 0
-    assert golomb.remainder_bits(count, features) == published
+    assert remainder_bits(count, features) == published
 
 
 positions = st.sets(st.integers(0, 299), min_size=1, max_size=40).map(sorted)
@@ -59,18 +60,18 @@ positions = st.sets(st.integers(0, 299), min_size=1, max_size=40).map(sorted)
 @given(positions, st.integers(0, 8))
 def test_positions_come_back_and_the_code_is_as_long_as_it_says(found: list[int], b: int) -> None:
     array = np.array(found)
-    code = golomb.written(array, b)
-    assert code.size == golomb.length_of(array, b)
+    code = written(array, b)
+    assert code.size == length_of(array, b)
     gaps = np.diff(array, prepend=-1) - 1
     said = "".join("1" * (g >> b) + "0" + f"{g & (1 << b) - 1:0{b}b}" * (b > 0) for g in gaps)
     assert "".join(map(str, code)) == said
     padded = bits.bits_of(bits.bytes_of(code))
-    assert golomb.read(padded, b, array.size).tolist() == found
+    assert read(padded, b, array.size).tolist() == found
 
 
 def test_positions_by_hand() -> None:
     """Of 12 places 1 and 7, with b = 2: gaps 2 and 6, less 1: 0 | 01 and 1 0 | 01."""
-    code = golomb.written(np.array([1, 7]), 2)
+    code = written(np.array([1, 7]), 2)
     assert "".join(map(str, code)) == "0011001"
 
 
@@ -81,7 +82,7 @@ def test_the_code_is_about_as_long_as_published_on_average() -> None:
     a false alarm in a million seeds; this seed is fixed.
     """
     p = 0.02
-    b = golomb.remainder_bits(2, 100)
+    b = remainder_bits(2, 100)
     gaps = np.random.default_rng(3).geometric(p, size=10_000)
-    length = golomb.length_of(np.cumsum(gaps) - 1, b) / gaps.size
+    length = length_of(np.cumsum(gaps) - 1, b) / gaps.size
     assert length == pytest.approx(b + 1 / (1 - (1 - p) ** (2**b)), abs=0.1)

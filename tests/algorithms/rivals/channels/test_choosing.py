@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.algorithms import algorithm
-from paofed.algorithms.rivals.channels.choosing import largest, uncoordinated
+from paofed.algorithms.rivals.channels.encoding import largest, uncoordinated
 from paofed.algorithms.rivals.channels.masked import mask_of, masked
 from paofed.algorithms.rivals.channels.wide_down import wide_down
 from paofed.core.parts import draws, travelled

@@ -13,7 +13,7 @@ from paofed.algorithms.rivals.devices.fed_prox import Pulled, fed_prox, merge
 from paofed.algorithms.rivals.devices.fed_prox import begin as begin_pulled
 from paofed.algorithms.rivals.devices.fed_prox import learn as learn_pulled
 from paofed.algorithms.rivals.devices.server_momentum import apply, begin, server_momentum
-from paofed.algorithms.rivals.newest import newest_steps
+from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.parts import Message, Part, Weights
 from paofed.core.rules import aggregate, lms_step
 from paofed.core.staleness import Geometric

@@ -18,8 +18,9 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.server.judgement import Trouble
 from paofed.live.server.metrics import prometheus
 from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
-from paofed.live.server.web import asking, health
+from paofed.live.server.status import asked as status_of
 from paofed.live.server.web.listener import Listener
+from paofed.live.server.web.site import Ask, of_health
 from tests.live.fleets import records, server, update
 
 HOST = "127.0.0.1"
@@ -29,8 +30,8 @@ SERVICE = ServiceStatus(
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def shown(host: str, port: int, ask: health.Ask) -> Listener:
-    return Listener(host, port, health.routes(ask))
+def shown(host: str, port: int, ask: Ask) -> Listener:
+    return Listener(host, port, of_health(ask))
 
 
 def status(*problems: str) -> Status:
@@ -256,12 +257,12 @@ def shown_at(monitor: Listener) -> Settings:
 def test_a_server_that_runs_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with shown(HOST, 0, lambda: status("no broker")) as monitor:
-        assert asking.asked(shown_at(monitor)) == status("no broker")
-    assert asking.asked(shown_at(monitor)) is None
+        assert status_of(shown_at(monitor)) == status("no broker")
+    assert status_of(shown_at(monitor)) is None
 
 
 def test_a_server_that_shows_nothing_cannot_be_asked() -> None:
-    assert asking.asked(Settings(name="x", http="")) is None
+    assert status_of(Settings(name="x", http="")) is None
 
 
 def test_a_server_that_cannot_answer() -> None:
@@ -269,12 +270,12 @@ def test_a_server_that_cannot_answer() -> None:
         raise InputError("damaged")
 
     with shown(HOST, 0, damaged) as monitor:
-        assert asking.asked(shown_at(monitor)) is None
+        assert status_of(shown_at(monitor)) is None
 
 
 def test_nobody_waits_longer_than_they_want() -> None:
     with socket.create_server((HOST, 0)) as silent:
         settings = Settings(name="x", http=f"{HOST}:{silent.getsockname()[1]}")
         begin = time.monotonic()
-        assert asking.asked(settings, 0.3) is None
+        assert status_of(settings, 0.3) is None
         assert 0.2 < time.monotonic() - begin < 5

@@ -21,7 +21,7 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.scaling import Scaling
-from paofed.live.server.web.asking import asked
+from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, Server, now_manifest, until
 from tests.live.model.models import plain_model
 from tests.system import needs

@@ -18,7 +18,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import make_token
 from paofed.live.network.in_process import Hub
-from paofed.live.server.web.asking import asked
+from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, Server, now_manifest, until, work
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))

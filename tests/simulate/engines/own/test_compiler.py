@@ -102,8 +102,8 @@ def _prints_words(w: Any, memory: Any, stamp: Any) -> Any:
     "method",
     some(
         [
-            replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
             replace(U1, name="appends", learner=Learner(learn=_appends)),
+            replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
             replace(U1, name="words", uplink=Channel(send=_prints_words)),
         ],
         everyday=1,

@@ -45,22 +45,25 @@ def _truth(x: FloatArray) -> FloatArray:
     return y
 
 
+@cache
+def lived(place: float, wrong: float, method: str) -> Outcome:
+    return engine_of("fast").replay(trace(place, wrong, TICKS), method)
+
+
 def late(outcome: Outcome) -> float:
     """The root of the error over the last tenth of the ticks."""
     return float(np.sqrt(np.mean(outcome.mse[-outcome.mse.size // 10 :])))
 
 
 def test_the_place_of_a_lonely_client_is_learned_nearly_as_without_bounds() -> None:
-    fast, world = engine_of("fast"), trace(LONELY, 0.0, TICKS)
-    bounded, paper = fast.replay(world, BOUNDED), fast.replay(world, PAPER)
+    bounded, paper = lived(LONELY, 0.0, BOUNDED), lived(LONELY, 0.0, PAPER)
     assert late(bounded) < 2 * late(paper)  # 12 times, if clients aside taught nothing
 
 
 @pytest.mark.parametrize("wrong", [0.6, 3.0])
 def test_a_broken_client_among_the_others_teaches_nothing(wrong: float) -> None:
-    fast = engine_of("fast")
-    healthy, broken = (fast.replay(trace(COMMON, f, TICKS), BOUNDED) for f in (0.0, wrong))
-    paper = fast.replay(trace(COMMON, wrong, TICKS), PAPER)
+    healthy, broken = (lived(COMMON, off, BOUNDED) for off in (0.0, wrong))
+    paper = lived(COMMON, wrong, PAPER)
     assert late(broken) < 1.1 * late(healthy)
     assert late(paper) > 4 * late(healthy)
 

@@ -41,7 +41,7 @@ def in_general_form(trace: Trace, method: Algorithm) -> Outcome:
     return outcome(General.over(trace.sparse(), [settled], keys_of(0)), trace)
 
 
-@settings(max_examples=effort(everyday=20, thorough=60))
+@settings(max_examples=effort(everyday=10, thorough=60))
 @given(
     case=cases(7, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),
@@ -56,7 +56,7 @@ def test_both_forms_of_the_paper_s_rows_agree(
     equal(in_general_form(trace, case.product), family.replay(trace, case.product))
 
 
-@settings(max_examples=effort(everyday=12, thorough=40))
+@settings(max_examples=effort(everyday=6, thorough=40))
 @given(
     seed=st.integers(0, 10_000),
     exchange=st.sampled_from(["paper", "single"]),
@@ -102,7 +102,7 @@ def with_a_broken_client(seed: int, lost: float = 0.0) -> Trace:
     return replace(trace, y=y)
 
 
-@settings(max_examples=effort(everyday=12, thorough=40))
+@settings(max_examples=effort(everyday=6, thorough=40))
 @given(
     case=cases(9, ("paper", "single", "live")),
     seed=st.integers(0, 10_000),

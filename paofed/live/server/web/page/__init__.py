@@ -4,5 +4,5 @@ words      what is the matter, in a sentence
 view       all that the page shows, as values for JSON
 changes    what is different from one view to the next
 feed       one thread asks the server's loop, and tells readers of `/events`
-page       the page as one file: page.html with page.css, and script/ in the order of its names
+page       the page as one file: its template with page.css, and script/ in the order of its names
 """

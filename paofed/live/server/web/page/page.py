@@ -6,21 +6,26 @@ begin, and the browser is told to run the page's own script and no other.
 
 import base64
 import hashlib
-import json
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
 
 from paofed.live.server.web.answers import Answer, Question, Routes
-from paofed.live.server.web.page.changes import whole
-from paofed.live.server.web.page.feed import Feed
+from paofed.live.server.web.page.feed import Feed, whole
 from paofed.live.server.web.page.view import View
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 _KIND = "text/html; charset=utf-8"
+_UNSEEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 
 
-class _Sources(NamedTuple):
-    html: str
+class _Frame(NamedTuple):
+    """What is the same on every page: the template with its style and script."""
+
+    template: "Template"
     style: str
     script: str
 
@@ -41,23 +46,20 @@ def routes(feed: Feed) -> Routes:
 
 def page(view: View, place: str = "") -> str:
     """Return the page with a view in it; `place` is the id after which events go on, if they do."""
-    sources = _sources()
-    data = json.dumps({**whole(view), "since": place}, separators=(",", ":"))
-    parts = {
-        "policy": sources.policy,
-        "style": sources.style,
-        "script": sources.script,
-        "data": data.replace("<", "\\u003c"),
-    }
-    # Text, name, text, ...: the inserted texts are not searched for names.
-    pieces = sources.html.split("@@")
-    return "".join(parts[piece] if n % 2 else piece for n, piece in enumerate(pieces))
+    frame = _frame()
+    return frame.template.render(
+        policy=frame.policy,
+        style=frame.style,
+        script=frame.script,
+        view=view,
+        data={**whole(view), "since": place},
+    )
 
 
 def _shown(feed: Feed, _: Question) -> Answer:
     place, view = feed.now()
     fields = (
-        ("Content-Security-Policy", f"{_sources().policy}; frame-ancestors 'none'"),
+        ("Content-Security-Policy", f"{_frame().policy}; frame-ancestors 'none'"),
         ("Cache-Control", "no-store"),
         ("Referrer-Policy", "no-referrer"),
         ("X-Content-Type-Options", "nosniff"),
@@ -66,15 +68,33 @@ def _shown(feed: Feed, _: Question) -> Answer:
 
 
 @cache
-def _sources() -> _Sources:
-    here = files("paofed.live.server.web.page")
-    scripts = sorted((here / "script").iterdir(), key=lambda file: file.name)
-    text = "\n".join(file.read_text(encoding="utf-8") for file in scripts)
-    return _Sources(
-        (here / "page.html").read_text(encoding="utf-8"),
-        (here / "page.css").read_text(encoding="utf-8"),
-        f'"use strict";\n(() => {{\n{text}}})();\n',
+def _frame() -> _Frame:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    room = "paofed.live.server.web.page"
+    made = Environment(
+        loader=PackageLoader(room),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    made.filters["clean"] = _clean
+    scripts = sorted((files(room) / "script").iterdir(), key=lambda file: file.name)
+    text = "\n".join(file.read_text(encoding="utf-8") for file in scripts)
+    style = (files(room) / "templates/page.css").read_text(encoding="utf-8")
+    return _Frame(
+        made.get_template("page.html.j2"),
+        Markup(style),  # noqa: S704 (our own)
+        Markup(f'"use strict";\n(() => {{\n{text}}})();\n'),  # noqa: S704
+    )
+
+
+def _clean(text: str) -> str:
+    """Show characters that cannot be seen, or turn the direction of others, as such."""
+    return "".join("\ufffd" if category(one) in _UNSEEN else one for one in text)
 
 
 def _hash(text: str) -> str:

@@ -24,8 +24,14 @@ from paofed.errors import in_one_line
 from paofed.files import is_ours_alone
 from paofed.simulate.engines.fast import kernels as family_kernels
 from paofed.simulate.engines.fast.own import kernels, overloads, rules
-from paofed.simulate.engines.fast.own.gathered import gathered, kind_of, takes_paper_step, tried
-from paofed.simulate.engines.fast.own.method_run import MethodRun, nothing
+from paofed.simulate.engines.fast.own.method_run import (
+    MethodRun,
+    gathered,
+    kind_of,
+    nothing,
+    takes_paper_step,
+    tried,
+)
 from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
 from paofed.simulate.engines.fast.own.source import Shape, source
 

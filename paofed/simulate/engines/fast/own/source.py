@@ -8,7 +8,7 @@ compiled. A flag is given as `bool(1)`: numba would compile a function anew for 
 
 from typing import NamedTuple
 
-from paofed.core.traffic import Traffic
+from paofed.core.metrics import Traffic
 
 _KERNEL = """
 import numpy as np

@@ -1,0 +1,58 @@
+"""The summary of a run over a table ends in advice."""
+
+import json
+from pathlib import Path
+
+from paofed.core.tariffs import TARIFFS
+from paofed.report.run.advice import advise
+from paofed.report.run.advice_words import sentences
+from paofed.report.run.summary import as_json, as_table
+from tests.report.run.by_hand import result
+
+MADE = result({"u1": [-2.0] * 3}, {"alone": [0.0] * 3}, stream={"target": "y"})
+
+
+def test_the_last_words_are_the_advice() -> None:
+    advice = advise(MADE, "mqtt")
+    assert advice is not None
+    said = ["what to do", "", *sentences(advice)]
+    assert as_table(MADE, TARIFFS["mqtt"]).splitlines()[-len(said) :] == said
+    saved = as_table(MADE, TARIFFS["mqtt"], Path("r.npz")).splitlines()
+    assert saved[-1] == "The fleet: paofed fleet init FOLDER --from r.npz"
+    assert saved[-1 - len(said) : -1] == said
+
+
+def test_the_advice_as_json() -> None:
+    told = json.loads(json.dumps(as_json(MADE, TARIFFS["mqtt"]), allow_nan=False))["advice"]
+    assert (told["verdict"], told["advised"], told["cost"]["tariff"]) == ("pays", "u1", "mqtt")
+    (pays, *_, model) = told["numbers"]
+    assert round(pays["value"], 9) == 2.0
+    assert (model["over"], model["low"]) == ("whole model", None)
+
+
+def test_where_taking_part_does_not_pay_no_fleet_is_offered() -> None:
+    made = result({"u1": [0.5] * 3}, {"alone": [0.0] * 3})
+    assert "does not pay" in as_table(made, saved=Path("r.npz"))
+    assert "fleet init" not in as_table(made, saved=Path("r.npz"))
+
+
+def test_the_best_of_each_column_has_a_star() -> None:
+    """In the unit of the target another learner is the best than in dB."""
+    beside = {"alone": [0.0] * 3, "last value": [1.0] * 3}
+    said = as_table(result({"u1": [-2.0] * 3}, beside, own={"last value": 0.25}))
+    starred = [line.split("  ")[0] for line in said.splitlines() if "*  " in line]
+    assert starred == ["alone", "last value"]
+    own = next(line for line in reversed(said.splitlines()) if line.startswith("last value"))
+    rmse, mae, r2 = own.split()[2:5]
+    assert (rmse, mae[-1], r2) == ("0.5612*", "*", "0.9685*")
+
+
+def test_a_result_at_a_prompt_and_in_a_notebook_judges_in_the_unit() -> None:
+    beside = {"alone": [0.0] * 3, "last value": [1.0] * 3}
+    made = result({"u1": [-2.0] * 3, "c1": [-1.0] * 3}, beside, own={"last value": 0.25})
+    assert "device RMSE 0.7946 (R2 0.937)" in repr(made)
+    page = made._repr_html_()
+    assert "device RMSE</th>" in page
+    assert "<strong>0.7946</strong>" in page
+    assert "In the unit of y, last value has the least error on devices" in page
+    assert "dB say otherwise" in page
