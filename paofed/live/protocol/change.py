@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from paofed.errors import unknown
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 from paofed.live.protocol.manifest import USUAL_CLIP, Manifest
 from paofed.live.protocol.rule_state import named
@@ -139,6 +140,8 @@ def _following(old: Manifest, algorithm: str, clip_before: float | None) -> dict
 
 
 def _require_changeable(old: Manifest, name: str, value: object) -> None:
+    if name not in {known.name for known in fields(old)}:
+        raise ManifestError(unknown("value of a manifest", name, _CHANGEABLE))
     known = getattr(old, name)
     if name not in _CHANGEABLE and value != known:
         raise ManifestError(

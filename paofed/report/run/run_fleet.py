@@ -17,7 +17,7 @@ from paofed.live.fleet.founding import USUAL, going_on, lacking, new_identity
 from paofed.live.fleet.settings import Settings
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.manifest import Manifest, short
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.scaling import Scaling, check, is_finite
 from paofed.live.protocol.seen import agreed_on
 from paofed.live.protocol.served import SERVED, own_options, usual_shared
 from paofed.report.run.advice import advise
@@ -158,6 +158,7 @@ def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:
             f"has (--tick)"
         )
     length = about["tick"] if tick is None else tick
+    check("tick_seconds", is_finite(length) and length > 0, length, "a finite number above 0")
     return {"tick_seconds": length, "start": (about["begin"] - length / 2) % length + length}
 
 

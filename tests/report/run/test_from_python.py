@@ -162,4 +162,9 @@ def test_what_no_fleet_can_be_made_of(
         ran[1].fleet(folder, model="last")
     with pytest.raises(InputError, match=r"cannot be changed"):
         ran[1].fleet(folder, features=7)
+    with pytest.raises(InputError, match=r"'stepsize': did you mean 'step_size'"):
+        ran[1].fleet(folder, stepsize=0.2)
+    for tick in (0, "a minute"):
+        with pytest.raises(InputError, match=r"tick_seconds is .*: expected a finite number above"):
+            ran[1].fleet(folder, tick_seconds=tick)
     assert not folder.exists()
