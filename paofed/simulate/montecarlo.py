@@ -102,6 +102,9 @@ def run(
     _check_kinds(same_world, clean, report)
     crew, indices = checked(Crew(workers, executor, store)), range(first, first + runs)
     how = {"seed": seed, "engine": engine, "precision": precision, **crew._asdict()}
+    table = setting.stream if isinstance(setting.stream, Table) else None
+    if table is None and baselines is not None and beside:
+        raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
     chosen, races, report = _raced(setting, asked, report, how)
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
@@ -115,10 +118,7 @@ def run(
     engines = work[0].engines
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
-    table = setting.stream if isinstance(setting.stream, Table) else None
     apart = _apart(setting, chosen, beside, engine, common) if table else None
-    if table is None and baselines is not None and beside:
-        raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
     provenance = {
         "scenario": setting.model_dump(),
         "algorithms": [method.describe() for method in chosen],

@@ -6,7 +6,7 @@ import pytest
 
 from paofed import Interrupted, run
 from paofed.algorithms import Algorithm, algorithm
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, InputError
 from paofed.racing.choosing import choose
 from paofed.racing.race import race
 from paofed.racing.record import Race
@@ -58,6 +58,8 @@ def test_what_cannot_be_chosen_ends_before_anything_is_run(monkeypatch: pytest.M
     monkeypatch.setattr("paofed.racing.race.race", None)  # nobody calls it
     with pytest.raises(AlgorithmError, match="unknown algorithm 'pao-fed-u9'"):
         run(small_scenario(), [ASKED, "pao-fed-u9"])
+    with pytest.raises(InputError, match="only tables have them"):
+        run(small_scenario(), ASKED, baselines="alone")
 
 
 def test_an_interrupted_race_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
