@@ -23,13 +23,17 @@ from paofed.live.protocol.served import UNBOUNDED
 Sync = Callable[[str], None]
 
 
+def nothing(_: object) -> None:
+    """Do nothing."""
+
+
 def change_fleet(
     fleet: Fleet,
     changes: Changes,
     *,
     dry_run: bool = False,
     look: Callable[[Manifest, Changed], None] = lambda _before, _after: None,
-    sync: Callable[[str], None] = lambda _: None,
+    sync: Sync = nothing,
 ) -> Changed | None:
     """Begin the next epoch, in one step, while no server runs; None where nothing is different.
 
@@ -50,7 +54,7 @@ def change_fleet(
     return changed
 
 
-def reset_clock(fleet: Fleet, sync: Callable[[str], None] = lambda _: None) -> Changed:
+def reset_clock(fleet: Fleet, sync: Sync = nothing) -> Changed:
     """Begin an epoch whose ticks go on from now, while no server runs; nothing else is different.
 
     Where the machine's clock was ahead once, the server's ticks are ahead of the time. They are
@@ -69,10 +73,6 @@ def _clip_before(store: Store) -> float | None:
         if epoch.manifest.algorithm not in UNBOUNDED:
             return epoch.manifest.clip
     return USUAL_CLIP
-
-
-def nothing(_: object) -> None:
-    """Do nothing."""
 
 
 class GoneBack(NamedTuple):
