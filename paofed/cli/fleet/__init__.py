@@ -32,7 +32,7 @@ ACTIONS = {
         "quarantine": "refuse what a device sends, or no longer",
         "without": "replay what the others sent, without some devices",
         "rollback": "go back to the model of an earlier time",
-        "restore": "make a fleet's folder of such a file",
+        "restore": "make a fleet's folder of a backup",
         "repair": "go on from what is intact, after damage",
     },
 }

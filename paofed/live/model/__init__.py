@@ -4,4 +4,5 @@ reported    intervals around a target, by the errors that devices report
 inputs      what a reading must hold, by name, and what is refused
 predictor   predictions, and the model as JSON
 fleet_model the model as it is taken out of a server, and its files
+sample_lines samples as lines of CSV or JSON
 """

@@ -1,1 +1,1 @@
-"""The page of one run, over a scenario or over a table."""
+"""One run for people: its tables, its page, and the fleet that does what was run."""
