@@ -134,6 +134,7 @@ def test_what_needs_a_scenario_says_so() -> None:
         run(worlds_of(DRIFTING), algorithm("pao-fed-u1", shared=40))
 
 
+@pytest.mark.usefixtures("without_png")
 def test_the_command_line_shows_what_was_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

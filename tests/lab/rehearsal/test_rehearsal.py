@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,13 @@ def one(seed: int) -> Counter[str]:
             raise BrokenPromiseError(f"seed {seed}: {error}") from None
 
 
+healthy = cache(one)  # where nothing breaks the federation
+
+
 def _all_seeds() -> Iterator[Counter[str]]:
     """Rehearse all seeds; few of them take less time than another process takes to start."""
     if not in_ci():
-        yield from map(one, range(SEEDS))
+        yield from map(healthy, range(SEEDS))
         return
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         yield from pool.map(one, range(SEEDS), chunksize=5)
@@ -63,8 +67,8 @@ def test_every_promise_is_kept_whatever_happens() -> None:
 
 
 def test_a_seed_is_one_federation() -> None:
-    assert one(3) == one(3)
-    assert one(3) != one(4)
+    assert one(3) == healthy(3)
+    assert healthy(3) != healthy(4)
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 4, 5])  # seconds, of which a tick has two
@@ -333,7 +337,7 @@ def caught() -> str:
     return ""
 
 
-@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=4), ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("breaks", some(BREAKAGES, everyday=1), ids=lambda breaks: breaks.__name__)
 def test_a_broken_promise_is_noticed(
     breaks: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

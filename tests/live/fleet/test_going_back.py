@@ -1,5 +1,6 @@
 """A fleet's folder goes back in time, or on without some devices: whole or not at all."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,15 @@ def made(folder: Path, **changes: Any) -> Fleet:
     return fleet
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fleet of which each test takes a copy."""
+    return made(tmp_path_factory.mktemp("original") / "fleet").folder
+
+
 @pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
-    return made(tmp_path / "fleet")
+def fleet(original: Path, tmp_path: Path) -> Fleet:
+    return Fleet(shutil.copytree(original, tmp_path / "fleet"))
 
 
 def without(absent: int, since: int, **changes: Any) -> Coordinator:

@@ -39,6 +39,13 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture(scope="module")
+def living(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The same with a server, for tests that leave both as they were."""
+    with Site(tmp_path_factory.mktemp("living") / "fleet") as site, site.served() as site.server:
+        yield site
+
+
 def journal(folder: Path) -> list[tuple[int, int]]:
     """(device, tick) of every line."""
     with closing(Store.open(folder)) as store:
@@ -71,50 +78,68 @@ def test_devices_learn_together(security: str, tmp_path: Path) -> None:
             assert store.recover().w.any()
 
 
-def test_a_device_that_joins_gets_the_model(site: Site) -> None:
-    with site.served() as server:
-        with site.device(0) as north:
-            work(north, 4)
-            until(lambda: server.status().tick > (north.edge.tick(time.monotonic()) or 0))
-        with site.device(1) as south:
-            assert south.contact(PATIENCE)
-            x, _ = sample(1)
-            assert south.predict(x) != south.manifest.target.offset  # what a zero model says
+def test_a_device_that_joins_gets_the_model(living: Site) -> None:
+    with living.device(0) as north:
+        work(north, 4)
+        until(lambda: living.server.status().tick > (north.edge.tick(time.monotonic()) or 0))
+    with living.device(1) as south:
+        assert south.contact(PATIENCE)
+        x, _ = sample(1)
+        assert south.predict(x) != south.manifest.target.offset  # what a zero model says
 
 
 # Who gets nowhere
 
 
-def turned_away(credential: Credential, reason: str, site: Site) -> None:
+def turned_away(credential: Credential, reason: str, server: Server) -> None:
     """Try to connect; it must fail, show in the counts, and nothing be heard."""
-    with site.served() as server:
-        reasons: list[str] = []
-        link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
-        link.open()
-        try:
-            until(lambda: server.refused(reason) > 0)
-            assert not link.up.is_set()
-            assert not link.send("g/0/u", b"hello")
-            assert reasons
-        finally:
-            link.close()
-        assert server.status().counts == {}
+    before, reasons = server.refused(reason), list[str]()
+    link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
+    link.open()
+    try:
+        until(lambda: reasons and server.refused(reason) > before)
+        assert not link.up.is_set()
+        assert not link.send("g/0/u", b"hello")
+    finally:
+        link.close()
+    assert server.status().counts == {}
 
 
-def test_a_foreign_certificate(site: Site) -> None:
-    issued = Authority.create("g").issue("g/0", years=1)
-    known = Credential.load(site.files[0])
+def no_longer_known(site: Site) -> tuple[Credential, Credential]:
+    """What a device had before it got another, and what one had that was removed."""
+    north, south = (Credential.load(path) for path in site.files)
+    site.fleet.rotate("north")
+    site.fleet.remove("south")
+    return north, south
+
+
+def test_a_certificate_that_is_foreign_missing_rotated_or_removed(site: Site) -> None:
+    rotated, removed = no_longer_known(site)
+    known, issued = Credential.load(site.files[0]), Authority.create("g").issue("g/0", years=1)
     foreign = replace(known, certificate=issued.certificate, key=issued.key)
-    turned_away(foreign, "certificate", site)
+    none = replace(known, certificate=None, key=None)
+    with site.served() as server:
+        for credential in (foreign, none, rotated, removed):
+            turned_away(credential, "certificate", server)
 
 
-def test_a_device_whose_clock_is_in_1970_trusts_the_broker(site: Site, tmp_path: Path) -> None:
+def test_a_password_that_is_wrong_missing_rotated_or_removed(tmp_path: Path) -> None:
+    with Site(tmp_path / "fleet", "password") as site:
+        rotated, removed = no_longer_known(site)
+        known = Credential.load(site.files[0])
+        wrong, none = (replace(known, password=password) for password in ("wrong", None))
+        with site.served() as server:
+            for credential in (wrong, none, rotated, removed):
+                turned_away(credential, "password", server)
+
+
+def test_a_device_whose_clock_is_in_1970_trusts_the_broker(living: Site, tmp_path: Path) -> None:
     """OpenSSL judges certificates by the time that `-attime` gives, as a device by its clock."""
-    credential, files = Credential.load(site.files[0]), []
+    credential, files = Credential.load(living.files[0]), []
     for name in ("authority", "certificate", "key"):
         (tmp_path / name).write_text(getattr(credential, name))
         files.append(str(tmp_path / name))
-    place = f"localhost:{site.fleet.settings.port}"
+    place = f"localhost:{living.fleet.settings.port}"
     command = [needs("openssl"), "s_client", "-connect", place, "-verify_return_error"]
     command += ["-CAfile", files[0], "-cert", files[1], "-key", files[2], "-attime"]
     for seconds, trusts in ((5, True), (1_000_000_000, True), (4_102_444_800, False)):
@@ -124,42 +149,11 @@ def test_a_device_whose_clock_is_in_1970_trusts_the_broker(site: Site, tmp_path:
         assert (found.returncode == 0, "Verification: OK" in found.stdout) == (trusts, trusts)
 
 
-def test_no_certificate(site: Site) -> None:
-    known = Credential.load(site.files[0])
-    turned_away(replace(known, certificate=None, key=None), "certificate", site)
-
-
-def test_a_certificate_that_was_rotated(site: Site) -> None:
-    old = Credential.load(site.files[0])
-    site.fleet.rotate("north")
-    turned_away(old, "certificate", site)
-
-
-def test_a_device_that_was_removed_before(site: Site) -> None:
-    known = Credential.load(site.files[0])
-    site.fleet.remove("north")
-    turned_away(known, "certificate", site)
-
-
-@pytest.mark.parametrize("what", ["wrong", "none", "rotated", "removed"])
-def test_a_password_that_is_not_known(what: str, tmp_path: Path) -> None:
-    with Site(tmp_path / "fleet", "password") as site:
-        credential = Credential.load(site.files[0])
-        if what == "rotated":
-            site.fleet.rotate("north")
-        elif what == "removed":
-            site.fleet.remove("north")
-        else:
-            password = "wrong" if what == "wrong" else None
-            credential = replace(credential, password=password)
-        turned_away(credential, "password", site)
-
-
 # paho leaves the socket of a failed handshake to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_server_with_a_foreign_certificate_is_not_trusted(site: Site) -> None:
+def test_a_server_with_a_foreign_certificate_is_not_trusted(living: Site) -> None:
     own = Authority.create("g")
-    credential = replace(Credential.load(site.files[0]), authority=own.certificate)
+    credential = replace(Credential.load(living.files[0]), authority=own.certificate)
     reasons: list[str] = []
     link = Link(credential, ["g/0/d"], lambda *_: None, lost=reasons.append)
     link.open()
@@ -258,11 +252,11 @@ def test_writing_to_the_topic_of_another(site: Site) -> None:
         assert {device for device, _ in journal(site.folder)} == {1}
 
 
-def test_nobody_reads_what_is_for_another(site: Site) -> None:
+def test_nobody_reads_what_is_for_another(living: Site) -> None:
     heard: list[str] = []
-    with site.served(), site.device(1) as south:
+    with living.device(1) as south:
         link = Link(
-            Credential.load(site.files[0]),
+            Credential.load(living.files[0]),
             ["g/0/d", "g/1/d", "g/#", "g/s", "$SYS/#"],
             lambda topic, _: heard.append(topic),
         )
@@ -275,11 +269,11 @@ def test_nobody_reads_what_is_for_another(site: Site) -> None:
     assert set(heard) <= {"g/c", "g/c2"}
 
 
-def test_no_device_can_push_another_off(site: Site) -> None:
+def test_no_device_can_push_another_off(living: Site) -> None:
     """It may call its connection what it likes: the broker goes by the name it has checked."""
-    with site.served(), site.device(1) as south:
+    with living.device(1) as south:
         assert south.contact(PATIENCE)
-        thief = Link(Credential.load(site.files[0]), ["g/0/d"], lambda *_: None)
+        thief = Link(Credential.load(living.files[0]), ["g/0/d"], lambda *_: None)
         thief.client_id = "g/1"
         thief.open()
         try:
@@ -361,12 +355,11 @@ def test_a_device_that_sends_much_but_not_too_much(site: Site) -> None:
         assert [device.standing for device in server.status().devices] == ["member", "member"]
 
 
-def test_two_servers_of_one_folder(site: Site) -> None:
-    with site.served() as first:
-        with pytest.raises(StoreError, match="is running: stop it first, or leave it at work"):
-            Server(site.fleet).service.run()
-        assert first.error is None
-        assert first.status().tick >= 0
+def test_two_servers_of_one_folder(living: Site) -> None:
+    with pytest.raises(StoreError, match="is running: stop it first, or leave it at work"):
+        Server(living.fleet).service.run()
+    assert living.server.error is None
+    assert living.server.status().tick >= 0
 
 
 def copied(site: Site, place: Path) -> Fleet:

@@ -242,7 +242,8 @@ def test_threads_change_no_bit(precision: fast.Precision) -> None:
 
 
 def test_several_blocks_equal_the_reference() -> None:
-    big = scenario(clients=4500, ticks=12, features=8, stream={"samples": (4, 8, 12)})
+    """A block is of 2,048 clients."""
+    big = scenario(clients=2100, ticks=12, features=8, stream={"samples": (4, 8, 12)})
     methods = [algorithm("pao-fed-u1"), algorithm("online-fed", subset=300)]
     expected = run_reference(big, methods, seed=5, world=3, run=1, every=7)
     np.testing.assert_allclose(compiled(big, methods).mse, expected.mse, rtol=0, atol=1e-9)

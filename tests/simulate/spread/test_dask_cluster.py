@@ -23,6 +23,7 @@ from paofed.simulate.results.result import Result
 from paofed.simulate.spread import dask_cluster, handing, units
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
+from paofed.world.scenario import Scenario
 from tests.effort import effort, long, some
 from tests.natures import small_scenario
 
@@ -98,9 +99,13 @@ def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     monkeypatch.undo()  # units as large as they are
     subset = ("online-fed", "pso-fed")
     rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
+    setting, ticks = Scenario.load("setting-1"), effort(everyday=200, thorough=2000)
+    samples = tuple(ticks * count // setting.ticks for count in setting.stream.samples)
+    stream = setting.stream.model_copy(update={"samples": samples})
+    scenario = setting.model_copy(update={"ticks": ticks, "stream": stream})
     runs = effort(everyday=4, thorough=12)
-    plain = run("setting-1", rows, runs=runs)
-    spread = run("setting-1", rows, runs=runs, executor=two_processes)
+    plain = run(scenario, rows, runs=runs)
+    spread = run(scenario, rows, runs=runs, executor=two_processes)
     assert kept(spread, tmp_path / "a.npz") == kept(plain, tmp_path / "b.npz")
 
 

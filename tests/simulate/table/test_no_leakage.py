@@ -114,25 +114,23 @@ def test_what_comes_later_changes_no_error_before_it(
     np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
 
 
+HOW: list[dict[str, Any]] = [{}, {"inputs": LAGS}, {"engine": "reference"}]
+
+
 @pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
-def test_nor_what_lags_look_back_at(tmp_path: Path, hour: int) -> None:
+@pytest.mark.parametrize("how", HOW, ids=["plain", "lags", "reference"])
+def test_from_then_on_every_learner_meets_other_samples(
+    tmp_path: Path, how: dict[str, Any], hour: int
+) -> None:
+    """Nor does it change what comes before where inputs look back, or on the other engine."""
     found = cells(hour)
-    one, two = (errors(tmp_path, c, inputs=LAGS) for c in (found, shuffled(found, hour, 1)))
+    one, two = (errors(tmp_path, c, **how) for c in (found, shuffled(found, hour, 1)))
     ticks = hour - CALIBRATION
     np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
     assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
-@pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
-def test_nor_on_the_reference_engine(tmp_path: Path, hour: int) -> None:
-    found = cells(hour)
-    one, two = (errors(tmp_path, c, "reference") for c in (found, shuffled(found, hour, 1)))
-    ticks = hour - CALIBRATION
-    np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
-    assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
-
-
-@pytest.mark.parametrize("hour", [17, 30])
+@pytest.mark.parametrize("hour", some([17, 30], everyday=1))
 def test_nor_the_trees_of_boosting(tmp_path: Path, hour: int) -> None:
     found = cells(hour)
     one, two = (errors(tmp_path, c, names=["boost"])[-1] for c in (found, shuffled(found, hour, 1)))
@@ -202,16 +200,6 @@ def test_nobody_sees_the_target_that_is_to_be_predicted(
         got = errors(tmp_path, found, inputs=inputs, names=names, target="y:raw")
         bent.append(got[:, hour - CALIBRATION])
     assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
-
-
-@pytest.mark.parametrize("hour", some([17, CALIBRATION, 30], everyday=1))
-def test_the_same_comparison_sees_that_every_learner_meets_other_samples(
-    tmp_path: Path, hour: int
-) -> None:
-    found = cells(hour)
-    one, two = (errors(tmp_path, c) for c in (found, shuffled(found, hour, 1)))
-    ticks = hour - CALIBRATION
-    assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
 def test_the_same_comparison_sees_a_calibration_that_covers_what_was_shuffled(

@@ -22,6 +22,7 @@ from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import kernel_of, refusal, written
 from paofed.simulate.engines.guarded import COMPARED
 from tests.effort import long, some
+from tests.methods import IN_WORDS
 from tests.natures import small_trace
 
 U1 = algorithm("pao-fed-u1", shared=2)
@@ -102,6 +103,7 @@ def _prints_words(w: Any, memory: Any, stamp: Any) -> Any:
     "method",
     some(
         [
+            replace(U1, name="keywords", learner=IN_WORDS),  # known at once, the others in seconds
             replace(U1, name="appends", learner=Learner(learn=_appends)),
             replace(U1, name="object", learner=Learner(learn=lambda *a: _appends(*a))),
             replace(U1, name="words", uplink=Channel(send=_prints_words)),
