@@ -42,7 +42,7 @@ def planned(*options: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("file")
 def test_a_plan_ends_in_a_scenario_that_can_be_run(capsys: Capture) -> None:
-    told = planned("--exchange", "single")
+    told = planned("--exchange", "single", "--store", "units")
     out, err = capsys.readouterr()
     assert told["sentence"] in out
     assert "error" not in err
