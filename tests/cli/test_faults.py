@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -136,8 +137,8 @@ def test_over_a_table_both_models_pay(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*shlex.split(words), str(tmp_path / "page")]) == 0
     said = capsys.readouterr()
     assert "no cold starts: they are for fleets without faults" in said.err
-    assert "pao-fed-u1 (device)" in said.out
-    assert "pao-fed-u1 (server)" in said.out
+    assert re.search(r"^pao-fed-u1 +device ", said.out, re.MULTILINE)
+    assert re.search(r"^pao-fed-u1 +server ", said.out, re.MULTILINE)
     with (tmp_path / "page" / "faults.csv").open(encoding="utf-8") as file:
         device, server = csv.DictReader(file)
     assert (device["model"], server["model"]) == ("device", "server")

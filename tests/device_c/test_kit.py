@@ -165,7 +165,7 @@ def test_the_command_refuses_in_one_line(
     for file, says in (
         (tmp_path / "none.json", "none.json cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
-        (model, "model.json is no manifest (unknown manifest key"),
+        (model, "model.json is no manifest (the manifest's wire is None"),
         (model, "expected a model that `paofed fleet model` wrote as .npz"),
         (written_manifest(tmp_path, learner="rls"), "the fleet's learner is rls"),
     ):

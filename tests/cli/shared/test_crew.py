@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from paofed.cli import main
+from lab.commands import LAB
+from paofed.cli import PAOFED, main
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread import units
@@ -62,7 +63,9 @@ def test_an_interrupt_is_told_how_to_go_on(
     assert "had 2 of 5 runs already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["run", "sweep", "plan", "compare", "readings", "reproduce"])
+@pytest.mark.parametrize(
+    "verb", ["run", "sweep", "plan", "reproduce", "compare", "interpretations"]
+)
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -87,10 +90,11 @@ def test_bad_input_is_one_line_and_writes_nothing(
         "sweep": ["setting-1", "--algorithm", "pao-fed-u1", "--over", "shared=1,4"],
         "plan": ["setting-1", "--error=-7dB"],
     }
-    assert main([verb, *asked.get(verb, []), *more]) == 2
+    program = LAB if verb in LAB.verbs else PAOFED
+    assert program.main([verb, *asked.get(verb, []), *more]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"paofed {verb}: error: {said}")
+    assert err.startswith(f"{program.name} {verb}: error: {said}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

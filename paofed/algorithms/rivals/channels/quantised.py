@@ -3,6 +3,9 @@
 D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic, "QSGD: communication-efficient SGD via
 gradient quantization and encoding", NeurIPS 2017, arXiv:1610.02132. The scale is the largest value
 rather than the 2-norm of a window: rounding stays unbiased, and the levels lie closer together.
+
+Of four values the levels then lie up to twice as close together. Values are quantised, not their
+smaller differences to what the receiver holds, since a lost message would leave both sides apart.
 """
 
 from dataclasses import replace

@@ -3,6 +3,12 @@
 F. Sattler, S. Wiedemann, K.-R. Mueller, W. Samek, "Robust and communication-efficient federated
 learning from non-i.i.d. data", IEEE TNNLS 2020, arXiv:1903.02891. Positions are Golomb's
 code of the gaps between them.
+
+A change is that of the device's model, by learning and by what it heard. The published server adds
+the mean of what arrives to a model that all clients have. Here each device has its own, so the
+server keeps the sum of what each sent, and takes it for the device's values on the coordinates that
+a message holds: the newest, divided by class. A coordinate of the k largest that has not moved at
+all counts as +.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,12 @@
 
 P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
 practically faster error feedback", NeurIPS 2021, arXiv:2106.05203.
+
+Values of the model travel rather than differences: the same for a receiver that heard everything,
+and no harm on these coordinates to one that did not. The published server steps along the mean of
+all that was told; here it is the paper's, and the newest values that arrive move its own. The
+memory believes that every message arrived; what was lost is told again when it has moved enough. A
+coordinate that was taken over has moved, too, and may be sent back.
 """
 
 from dataclasses import replace

@@ -4,6 +4,9 @@ M. Miskowicz, "Send-on-delta concept: an event-based data reporting strategy", S
 The stochastic rule: D. Han, Y. Mo, J. Wu, S. Weerakkody, B. Sinopoli, L. Shi, "Stochastic
 event-triggered sensor schedule for remote state estimation", IEEE TAC 60(10), 2015,
 arXiv:1402.0599.
+
+The heartbeat is not part of either rule. In the published stochastic rule z is the difference to
+what the estimator expects, and it learns from silence; the paper's server does not.
 """
 
 from dataclasses import replace

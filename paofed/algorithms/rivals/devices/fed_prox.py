@@ -2,6 +2,9 @@
 
 T. Li, A. K. Sahu, M. Zaheer, M. Sanjabi, A. Talwalkar, V. Smith, "Federated optimization in
 heterogeneous networks", MLSys 2020, arXiv:1812.06127.
+
+The publication minimises the loss of all data of a client with this pull; here each sample gives
+one step.
 """
 
 from dataclasses import replace

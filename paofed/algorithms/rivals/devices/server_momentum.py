@@ -2,6 +2,8 @@
 
 T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for
 federated visual classification", 2019, arXiv:1909.06335.
+
+The rate is that of later publications and of frameworks; as published it is 1.
 """
 
 from collections.abc import Sequence

@@ -3,6 +3,11 @@
 Xiangyu Chang, Manyi Yao, Srikanth V. Krishnamurthy, Christian R. Shelton, Anirban Chakraborty,
 Ananthram Swami, Samet Oymak, Amit Roy-Chowdhury: Mitigating Participation Imbalance Bias in
 Asynchronous Federated Learning, arXiv 2511.19066 (2025).
+
+The published threshold counts updates of the server; `recent` is in ticks, with a default of ours.
+The publication begins with a gradient of every client; here a client that has said nothing yet does
+not count. With windows each coordinate has recent clients of its own. Where there are none, since
+the message itself is too old, nothing moves.
 """
 
 from collections.abc import Sequence

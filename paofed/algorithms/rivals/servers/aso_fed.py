@@ -2,6 +2,13 @@
 
 Yujing Chen, Yue Ning, Martin Slawski, Huzefa Rangwala: Asynchronous Online Federated Learning for
 Edge Devices with Non-IID Data, IEEE Big Data 2020, arXiv 1911.02134.
+
+The server is not told how much data a client has had; it counts messages, which, where clients rest
+while they are away, is the number of samples that it has heard of. All messages of a tick are
+counted before the first of their steps is taken, so their order does not matter. Published
+gradients are over all data that a device has; here each is of one sample. The published attention
+over features of the first layer is left out, since a linear model has no such layer. The defaults
+of `pull` and `beta` are ours.
 """
 
 from collections.abc import Sequence

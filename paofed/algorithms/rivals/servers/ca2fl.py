@@ -2,6 +2,12 @@
 
 Yujia Wang, Yuanpu Cao, Jingcheng Wu, Ruoyu Chen, Jinghui Chen: Tackling the Data Heterogeneity in
 Asynchronous Federated Learning with Cached Update Calibration, ICLR 2024.
+
+The publication has each client once in a buffer. Here a client that is twice in it counts once,
+with its last step, and the divisor stays. A message that was overtaken by a later one of its client
+counts as one of the buffer, and its coordinates move, but its step is not used. Rounding has one
+scale for each message; if a client is twice in the buffer, its second step replaces what was kept
+of the first, so what rounding took from the first stays.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,9 @@
 """FedAsync: every message is mixed into the model, the less the older it is.
 
 Cong Xie, Oluwasanmi Koyejo, Indranil Gupta: Asynchronous Federated Optimization, arXiv 1903.03934.
+
+The published pull of clients towards the model that they started from is zero for a single step
+from that model, and so is not here.
 """
 
 from collections.abc import Sequence

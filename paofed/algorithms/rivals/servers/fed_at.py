@@ -3,6 +3,11 @@
 Zheng Chai, Yujing Chen, Ali Anwar, Liang Zhao, Yue Cheng, Huzefa Rangwala: FedAT: A
 High-Performance and Communication-Efficient Federated Learning System with Asynchronous Tiers,
 SC 2021, arXiv 2010.05958.
+
+Published tiers come from measured response times, and within a tier the server waits for clients.
+Here nobody can be made to wait: a round of a tier is what its clients say in one tick, and the
+tier's model is the mean of it. A client that was never heard has no tier. With windows, models and
+counts are kept for each coordinate. The pull of published clients and the compression are left out.
 """
 
 from collections.abc import Sequence

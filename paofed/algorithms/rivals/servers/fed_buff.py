@@ -2,6 +2,9 @@
 
 John Nguyen, Kshitiz Malik, Hongyuan Zhan, Ashkan Yousefpour, Michael Rabbat, Mani Malek, Dzmitry
 Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022, arXiv 2106.06639.
+
+The sum is divided by the size of the buffer, not by the sum of the weights, and with windows not by
+how many messages hold a coordinate. Secure aggregation and noise are left out.
 """
 
 from collections.abc import Sequence

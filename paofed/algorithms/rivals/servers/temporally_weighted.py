@@ -3,6 +3,11 @@
 Yang Chen, Xiaoyan Sun, Yaochu Jin: Communication-Efficient Federated Deep Learning with Layerwise
 Asynchronous Model Update and Temporally Weighted Aggregation, IEEE Transactions on Neural Networks
 and Learning Systems 2020, arXiv 1903.07424.
+
+The published sum has weights n_k / n, how much data a client has, which the server is not told
+here, and is not divided by the sum of the weights. Divided by it, weights depend on differences of
+ages alone, and nothing moves without messages. The layerwise half of the publication does not apply
+to a model that is linear in its features.
 """
 
 from collections.abc import Sequence
