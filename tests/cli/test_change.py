@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,14 +16,23 @@ from paofed.live.protocol.manifest import Manifest
 Capsys = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, capsys: Capsys) -> Path:
-    place = tmp_path / "greenhouse"
+def founded(place: Path) -> Path:
     numbers = "--input a --input b:0.5:2:-8:8 --target y:10:4 --features 8 --tick 60 --seed 1"
     words = f"fleet init {place} {numbers} --security none".split()
     assert main(words) == 0
-    capsys.readouterr()
     return place
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fleet that no test changes."""
+    return founded(tmp_path_factory.mktemp("unchanged") / "greenhouse")
+
+
+@pytest.fixture
+def folder(unchanged: Path, tmp_path: Path) -> Path:
+    """A copy of it to change."""
+    return Path(shutil.copytree(unchanged, tmp_path / "greenhouse"))
 
 
 def agreed(folder: Path) -> Manifest:
@@ -47,7 +57,9 @@ def refusal(capsys: Capsys, folder: Path, *words: str) -> str:
     return err.removeprefix("paofed fleet change: error: ").rstrip("\n")
 
 
-def test_a_change_in_words(folder: Path, capsys: Capsys) -> None:
+def test_a_change_in_words(tmp_path: Path, capsys: Capsys) -> None:
+    folder = founded(tmp_path / "greenhouse")  # in its first tick
+    capsys.readouterr()
     before = agreed(folder)
     words = ("--step-size", 0.2, "--tick", 30)
     told = done(capsys, folder, *words, "--dry-run").splitlines()
@@ -114,10 +126,10 @@ def test_a_manifest_that_outgrows_the_broker_s_packets(folder: Path, capsys: Cap
         ("--setp-size 1", "unexpected '--setp-size': did you mean --step-size?"),
     ],
 )
-def test_what_is_refused(words: str, says: str, folder: Path, capsys: Capsys) -> None:
-    before = agreed(folder)
-    assert says in refusal(capsys, folder, *words.split())
-    assert agreed(folder) == before
+def test_what_is_refused(words: str, says: str, unchanged: Path, capsys: Capsys) -> None:
+    before = agreed(unchanged)
+    assert says in refusal(capsys, unchanged, *words.split())
+    assert agreed(unchanged) == before
 
 
 def test_while_the_server_runs(folder: Path, capsys: Capsys) -> None:

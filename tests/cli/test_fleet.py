@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import socket
 import sqlite3
 import threading
@@ -32,13 +33,19 @@ from paofed.live.server.web.site import of_health
 from tests.live.fleets import f32, live, opened, records, stored, update
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Path:
-    """Three devices, 25 ticks, snapshots after 10 and 20."""
-    folder = tmp_path / "greenhouse"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three devices, 25 ticks, snapshots after 10 and 20; no test changes it."""
+    folder = tmp_path_factory.mktemp("kept") / "greenhouse"
     with stored(folder) as store:
         live(store, store.recover(), range(25), snapshots=10)
     return folder
+
+
+@pytest.fixture
+def fleet(kept: Path, tmp_path: Path) -> Path:
+    """A copy of it to change."""
+    return Path(shutil.copytree(kept, tmp_path / "greenhouse"))
 
 
 def execute(fleet: Path, sql: str, *values: object) -> None:
@@ -56,13 +63,13 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-def test_verify_says_that_all_is_well(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_says_that_all_is_well(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
-        f"{fleet}: the model recomputed from 30 lines of the journal equals the snapshot of tick 20"
+        f"{kept}: the model recomputed from 30 lines of the journal equals the snapshot of tick 20"
     )
-    assert main(["fleet", "verify", str(fleet)]) == 0
+    assert main(["fleet", "verify", str(kept)]) == 0
     assert said(capsys) == f"{text}\n"
-    assert main(["fleet", "verify", str(fleet), "--json"]) == 0
+    assert main(["fleet", "verify", str(kept), "--json"]) == 0
     assert json.loads(said(capsys)) == {"tick": 20, "lines": 30, "agrees": True, "text": text}
 
 
@@ -77,37 +84,37 @@ def test_verify_says_that_it_is_not(fleet: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_model_is_that_of_the_server(
-    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "model.npz"
-    with opened(fleet) as store:
+    with opened(kept) as store:
         coordinator = store.recover()
     waiting = coordinator.w.copy()
     coordinator.close(25 + TOLERANCE)
     assert coordinator.w.tobytes() != waiting.tobytes()  # what waited for its tick counts by now
-    assert main(["fleet", "model", str(fleet), "--out", str(out)]) == 0
+    assert main(["fleet", "model", str(kept), "--out", str(out)]) == 0
     model = FleetModel.load(out)
     assert said(capsys) == f"wrote the model of tick {model.tick} to {out}\n"
     assert model.tick == pytest.approx(time.time() - 1.0, abs=60)  # this fleet began in 1970
     assert model.w.tobytes() == coordinator.w.tobytes()
-    assert main(["fleet", "model", str(fleet), "--out", str(out), "--json"]) == 0
+    assert main(["fleet", "model", str(kept), "--out", str(out), "--json"]) == 0
     answer = json.loads(said(capsys))
     assert answer["text"] == f"wrote the model of tick {answer['tick']} to {out}"
     assert answer["out"] == str(out)
 
 
 def test_the_messages_make_the_model(
-    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "messages.npz"
-    assert main(["fleet", "export", str(fleet), "--messages", str(out)]) == 0
+    assert main(["fleet", "export", str(kept), "--messages", str(out)]) == 0
     assert said(capsys) == f"wrote 45 messages to {out}\n"
-    with opened(fleet) as store:
+    with opened(kept) as store:
         coordinator = store.recover()
     coordinator.close(25)
     replayed = replay_messages(out)
     assert (replayed.tick, replayed.w.tobytes()) == (25, coordinator.w.tobytes())
-    assert main(["fleet", "export", str(fleet), "--messages", str(out), "--json"]) == 0
+    assert main(["fleet", "export", str(kept), "--messages", str(out), "--json"]) == 0
     assert json.loads(said(capsys))["messages"] == 45
 
 
@@ -165,11 +172,11 @@ def test_a_copy_without_what_was_confirmed(fleet: Path, capsys: pytest.CaptureFi
     assert main(["fleet", "verify", str(fleet)]) == 0
 
 
-def test_there_is_nothing_to_repair(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = f"{fleet} is intact: there is nothing to repair"
-    assert main(["fleet", "repair", str(fleet)]) == 0
+def test_there_is_nothing_to_repair(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"{kept} is intact: there is nothing to repair"
+    assert main(["fleet", "repair", str(kept)]) == 0
     assert said(capsys) == f"{text}\n"
-    assert main(["fleet", "repair", str(fleet), "--json"]) == 0
+    assert main(["fleet", "repair", str(kept), "--json"]) == 0
     assert json.loads(said(capsys)) == {
         "lost": 0,
         "changes": 0,
@@ -215,11 +222,11 @@ def test_what_is_served_is_not_repaired(fleet: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_bad_input(
-    arguments: list[str], text: str, fleet: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], text: str, kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = (fleet / FILE).read_bytes()
+    before = (kept / FILE).read_bytes()
     try:
-        code = main(["fleet", *(word.replace("DIR", str(fleet)) for word in arguments)])
+        code = main(["fleet", *(word.replace("DIR", str(kept)) for word in arguments)])
     except SystemExit as stop:
         code = int(str(stop.code))
     out, err = capsys.readouterr()
@@ -227,7 +234,7 @@ def test_bad_input(
     assert err.startswith(f"paofed fleet {arguments[0]}: error: ")
     assert err.count("\n") == 1
     assert text in err
-    assert (fleet / FILE).read_bytes() == before
+    assert (kept / FILE).read_bytes() == before
 
 
 def test_a_model_that_failed_leaves_no_file(
@@ -241,11 +248,11 @@ def test_a_model_that_failed_leaves_no_file(
 
 
 def test_what_was_taken_out_predicts(
-    fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, inputs = tmp_path / "model.npz", tmp_path / "x.csv"
     inputs.write_text("0.5,1.5\n")
-    assert main(["fleet", "model", str(fleet), "--out", str(out)]) == 0
+    assert main(["fleet", "model", str(kept), "--out", str(out)]) == 0
     said(capsys)
     assert main(["predict", str(out), "--input", str(inputs)]) == 0
     expected = FleetModel.load(out).predict(np.array([0.5, 1.5]))
@@ -283,14 +290,24 @@ def refusal(capsys: Capsys, *words: object) -> str:
     return err.removeprefix(prefix).rstrip("\n")
 
 
-@pytest.fixture
-def folder(tmp_path: Path, capsys: Capsys) -> Path:
+def founded(place: Path) -> Path:
     """A fleet that shows its health nowhere, with two devices."""
-    place = tmp_path / "greenhouse"
-    small = ("--features", 8, "--shared", 2, "--tick", 60, "--http", "")
-    done(capsys, "init", place, *NUMBERS, *small)
-    done(capsys, "add", place, "north", "south")
+    small = ("--features", "8", "--shared", "2", "--tick", "60", "--http", "")
+    assert main(["fleet", "init", str(place), *NUMBERS, *small]) == 0
+    assert main(["fleet", "add", str(place), "north", "south"]) == 0
     return place
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that no test changes."""
+    return founded(tmp_path_factory.mktemp("unchanged") / "greenhouse")
+
+
+@pytest.fixture
+def folder(unchanged: Path, tmp_path: Path) -> Path:
+    """A copy of it to change."""
+    return Path(shutil.copytree(unchanged, tmp_path / "greenhouse"))
 
 
 # init
@@ -464,11 +481,11 @@ def test_init_in_a_folder_that_cannot_name_a_fleet(tmp_path: Path, capsys: Capsy
     assert not (tmp_path / "my fleet").exists()
 
 
-def test_init_twice(folder: Path, capsys: Capsys) -> None:
-    before = (folder / "authority.pem").read_bytes()
-    says = refusal(capsys, "init", folder, *NUMBERS)
-    assert says == f"{folder} is not an empty folder: choose another"
-    assert (folder / "authority.pem").read_bytes() == before
+def test_init_twice(unchanged: Path, capsys: Capsys) -> None:
+    before = (unchanged / "authority.pem").read_bytes()
+    says = refusal(capsys, "init", unchanged, *NUMBERS)
+    assert says == f"{unchanged} is not an empty folder: choose another"
+    assert (unchanged / "authority.pem").read_bytes() == before
 
 
 # add, rotate, remove, quarantine
@@ -567,11 +584,13 @@ def test_rotate_of_the_server(folder: Path, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     "words", [(), ("north", "--server"), ("north", "--all"), ("--all", "--server")]
 )
-def test_rotate_of_nothing_or_of_both(words: tuple[str, ...], folder: Path, capsys: Capsys) -> None:
-    before = (folder / "server.json").read_text()
+def test_rotate_of_nothing_or_of_both(
+    words: tuple[str, ...], unchanged: Path, capsys: Capsys
+) -> None:
+    before = (unchanged / "server.json").read_text()
     says = "fleet rotate needs one of: some LABEL, --all, --server"
-    assert refusal(capsys, "rotate", folder, *words) == says
-    assert (folder / "server.json").read_text() == before
+    assert refusal(capsys, "rotate", unchanged, *words) == says
+    assert (unchanged / "server.json").read_text() == before
 
 
 def test_remove_says_whether_the_broker_knows(
@@ -664,7 +683,9 @@ def said_by_status(capsys: Capsys, folder: Path, *words: str) -> list[str]:
     return [line for line in lines if not line.startswith("PROBLEM      ticks are ")]
 
 
-def test_status_of_a_new_fleet(folder: Path, capsys: Capsys) -> None:
+def test_status_of_a_new_fleet(tmp_path: Path, capsys: Capsys) -> None:
+    folder = founded(tmp_path / "greenhouse")
+    capsys.readouterr()
     lines = done(capsys, "status", folder).splitlines()
     size = r"[0-9.]+ (B|kB|MB)"
     reach = r"back to tick 0 \([0-9]+ s ago\)"
@@ -760,12 +781,12 @@ def test_status_judges_the_model(form: str, folder: Path, tmp_path: Path, capsys
     ],
 )
 def test_samples_that_judge_nothing(
-    content: bytes | None, says: str, folder: Path, tmp_path: Path, capsys: Capsys
+    content: bytes | None, says: str, unchanged: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     path = tmp_path / "measured.csv"
     if content is not None:
         path.write_bytes(content)
-    assert says in refusal(capsys, "status", folder, "--validation", path)
+    assert says in refusal(capsys, "status", unchanged, "--validation", path)
 
 
 def test_status_shows_the_longest_silent_first(folder: Path, capsys: Capsys) -> None:

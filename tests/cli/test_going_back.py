@@ -1,6 +1,7 @@
 """`paofed fleet rollback` and `paofed fleet without` as an operator meets them."""
 
 import json
+import shutil
 import time
 from datetime import datetime
 from pathlib import Path
@@ -20,12 +21,11 @@ Capsys = pytest.CaptureFixture[str]
 TICKS, BROKEN = 60, 40  # one of three devices sends nonsense from some tick on
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def lived(place: Path) -> Path:
     """A fleet that began an hour ago and ticks every minute."""
     agreed = manifest(tick_seconds=60.0, start=time.time() - 60.0 * TICKS - 30)
     settings = Settings(name="g", security="none", http="")
-    fleet = Fleet.create(tmp_path / "fleet", settings, agreed)
+    fleet = Fleet.create(place, settings, agreed)
     with fleet.store() as store:
         for label in ("north", "south", "west"):
             store.add(label)
@@ -41,17 +41,29 @@ def folder(tmp_path: Path) -> Path:
             if tick % 7 == 6:
                 store.snapshot(coordinator, keep=1e6)
         store.confirm()
-    return tmp_path / "fleet"
+    return place
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that no test changes."""
+    return lived(tmp_path_factory.mktemp("kept") / "fleet")
 
 
 @pytest.fixture
-def samples(folder: Path, tmp_path: Path) -> Path:
+def folder(kept: Path, tmp_path: Path) -> Path:
+    """A copy of it to change."""
+    return Path(shutil.copytree(kept, tmp_path / "fleet"))
+
+
+@pytest.fixture(scope="module")
+def samples(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the model of before would have predicted."""
-    with Fleet(folder).store() as store:
+    with Fleet(kept).store() as store:
         model = FleetModel.of(store.at(BROKEN).server)
     x = np.random.default_rng(1).uniform(-1, 1, (40, 2))
     rows = "\n".join(f"{a},{b},{y}" for (a, b), y in zip(x, model.predict(x), strict=True))
-    path = tmp_path / "good.csv"
+    path = tmp_path_factory.mktemp("samples") / "good.csv"
     path.write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
     return path
 
@@ -94,7 +106,14 @@ def test_a_rollback_in_words(folder: Path, samples: Path, capsys: Capsys) -> Non
         assert store.recover().w.tobytes() == store.at(BROKEN).server.w.tobytes() != before
 
 
-def test_a_rollback_as_json(folder: Path, samples: Path, capsys: Capsys) -> None:
+def test_times_as_people_write_them(tmp_path: Path, samples: Path, capsys: Capsys) -> None:
+    folder = lived(tmp_path / "fleet")  # half a minute before its next tick
+    with Fleet(folder).store() as store:
+        began = datetime.fromtimestamp(store.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
+        for text in ("40", "20m", "1200s", began.isoformat(), began.astimezone().isoformat()):
+            assert tick_of(text, store) == 40
+        assert tick_of("0.5h", store) == 30
+        assert tick_of("1,040", store) == tick_of("1040", store) == 1040  # as status prints it
     words = ("rollback", folder, "20m", "--validation", samples, "--json")
     answer = json.loads(done(capsys, *words))
     assert (answer["tick"], answer["updates"], answer["epoch"]) == (40, 60, 4)
@@ -104,42 +123,28 @@ def test_a_rollback_as_json(folder: Path, samples: Path, capsys: Capsys) -> None
     assert answer["dry_run"] is False
 
 
-def test_times_as_people_write_them(folder: Path) -> None:
-    with Fleet(folder).store() as store:
-        began = datetime.fromtimestamp(store.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
-        for text in ("40", "20m", "1200s", began.isoformat(), began.astimezone().isoformat()):
-            assert tick_of(text, store) == 40
-        assert tick_of("0.5h", store) == 30
-        assert tick_of("1,040", store) == tick_of("1040", store) == 1040  # as status prints it
-
-
-@pytest.mark.parametrize("text", ["yesterday", "2 h", "h", "-3", "1e3", "2h30m", "1,04", ""])
-def test_a_time_that_is_none_is_refused(text: str, folder: Path, capsys: Capsys) -> None:
-    says = refusal(capsys, "rollback", folder, "--", text)
-    assert f"the time {text!r} cannot be read: expected a tick (1200)" in says
-
-
-@pytest.mark.parametrize("text", ["2d", "2020-01-01"])
-def test_a_time_before_the_journal_begins_is_refused(
-    text: str, folder: Path, capsys: Capsys
-) -> None:
-    says = refusal(capsys, "rollback", folder, text)
-    assert f"the journal of {folder} reaches back to 20" in says
-    assert says.endswith(f", tick 0: {text} is earlier\n")
+def test_a_time_that_is_none_or_before_the_journal_is_refused(kept: Path, capsys: Capsys) -> None:
+    for text in ("yesterday", "2 h", "h", "-3", "1e3", "2h30m", "1,04", ""):
+        says = refusal(capsys, "rollback", kept, "--", text)
+        assert f"the time {text!r} cannot be read: expected a tick (1200)" in says
+    for text in ("2d", "2020-01-01"):
+        says = refusal(capsys, "rollback", kept, text)
+        assert f"the journal of {kept} reaches back to 20" in says
+        assert says.endswith(f", tick 0: {text} is earlier\n")
 
 
 def test_what_cannot_be_done_is_told_and_changes_nothing(
-    folder: Path, tmp_path: Path, capsys: Capsys
+    kept: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    before = model(folder)
-    assert "is not there yet" in refusal(capsys, "rollback", folder, "9999")
+    before = model(kept)
+    assert "is not there yet" in refusal(capsys, "rollback", kept, "9999")
     missing = tmp_path / "none.csv"
-    assert str(missing) in refusal(capsys, "rollback", folder, 40, "--validation", missing)
-    assert "unknown device 'nort'" in refusal(capsys, "without", folder, "nort", "--since", 40)
-    with locked(folder):
-        assert "stop it first" in refusal(capsys, "rollback", folder, 40)
-        assert "stop it first" in refusal(capsys, "without", folder, "south", "--since", 40)
-    assert model(folder) == before
+    assert str(missing) in refusal(capsys, "rollback", kept, 40, "--validation", missing)
+    assert "unknown device 'nort'" in refusal(capsys, "without", kept, "nort", "--since", 40)
+    with locked(kept):
+        assert "stop it first" in refusal(capsys, "rollback", kept, 40)
+        assert "stop it first" in refusal(capsys, "without", kept, "south", "--since", 40)
+    assert model(kept) == before
 
 
 def test_without_a_device_in_words(folder: Path, samples: Path, capsys: Capsys) -> None:
@@ -161,9 +166,9 @@ def test_without_a_device_in_words(folder: Path, samples: Path, capsys: Capsys) 
 
 
 def test_for_a_ruined_fleet_a_rollback_is_advised(
-    folder: Path, samples: Path, capsys: Capsys
+    kept: Path, samples: Path, capsys: Capsys
 ) -> None:
     """Leaving out another device than the broken one helps nobody."""
-    words = ("without", folder, "north", "--since", 40, "--validation", samples, "--dry-run")
-    assert f"`paofed fleet rollback {folder} 40`" in done(capsys, *words)
+    words = ("without", kept, "north", "--since", 40, "--validation", samples, "--dry-run")
+    assert f"`paofed fleet rollback {kept} 40`" in done(capsys, *words)
     assert json.loads(done(capsys, *words, "--json"))["ruined"] is True

@@ -26,6 +26,7 @@ ONE = ["--algorithm", "pao-fed-u1:shared=2"]
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(module, "ROUNDS", (4, 2, 2))
+    monkeypatch.setattr("paofed.planning.screening._POINTS", 64)  # a look, not a judgement
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "small.toml"
     path.write_text(small_fleet(tick=None).to_toml(), encoding="utf-8")
@@ -53,9 +54,16 @@ def test_a_plan_ends_in_a_scenario_that_can_be_run(capsys: Capture) -> None:
     result = Result.load("r.npz")
     assert result.algorithms == [told["chosen"]["candidate"]]
     assert result.provenance["scenario"]["tick"] == "30min"
-    capsys.readouterr()
-    planned("--exchange", "single", "--json", "--store", "units")
-    assert json.loads(capsys.readouterr().out) == told
+
+
+@pytest.mark.usefixtures("file")
+@long
+def test_a_plan_is_the_same_as_json_and_from_a_store(capsys: Capture) -> None:
+    told = planned("--exchange", "single")
+    for _ in range(2):  # computed, and read
+        capsys.readouterr()
+        planned("--exchange", "single", "--json", "--store", "units")
+        assert json.loads(capsys.readouterr().out) == told
 
 
 @pytest.mark.usefixtures("file")

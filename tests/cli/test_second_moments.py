@@ -78,24 +78,48 @@ def test_learning_curves_beside_runs(
     assert "best_step" not in windows
 
 
-def test_a_table_for_people_and_the_best_step(
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said of an algorithm is computed once, however often it is shown."""
+    known: dict[str, second_moments.Foreseen] = {}
+    compute = second_moments.predicted
+
+    def predicted(foresight: Any, method: Any, **options: Any) -> second_moments.Foreseen:
+        if method.name not in known:
+            known[method.name] = compute(foresight, method, **options)
+        return known[method.name]
+
+    monkeypatch.setattr(second_moments, "predicted", predicted)
+
+
+@pytest.mark.usefixtures("once")
+def test_tables_for_people_with_the_best_step_and_the_end(
     free: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["theory", free, "--algorithm", "pao-fed-u1:shared=6", "--second", "--best-step"]
-    assert main(words) == 0
+    words = [free, "--algorithm", "pao-fed-u1:shared=6", "--best-step", "--steady-state"]
+    assert main(["theory", *words]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     *_, title, table = out.rstrip("\n").split("\n\n")
     assert title == "second moments, after the last tick"
     header, line = table.splitlines()
     assert "learning curve (dB)  largest gap (dB)  noise of tests  residual of the map" in header
-    assert header.endswith("best step  learning curve there (dB)  gap there (dB)  lost by it (dB)")
-    *_, stable, best, there, gap, _, error, lost, _, _ = line.split()
+    assert "best step  learning curve there (dB)  gap there (dB)  lost by it (dB)  ste" in header
+    assert header.endswith("  steady state (dB)  gap of that (dB)")
+    *_, stable, best, there, gap, _, error, lost, _, _, end, _, _, _ = line.split()
     assert float(best) < float(stable) < 3
     assert float(there) < 3
     assert abs(float(gap)) < 0.5
     assert float(error) > 0
     assert 0 <= float(lost) < 0.5
+    printed, err = told(words, capsys)
+    second = printed["algorithms"][0]["second_moments"]
+    assert second["steady_state_db"] == pytest.approx(float(end), abs=0.005)
+    assert second["steady_state_db"] < second[PREDICTED]
+    assert second["refused"] is False
+    assert abs(second["largest_gap_db"]) <= 0.5
+    assert second["largest_gap_runs"] >= 16
+    assert err == []
 
 
 def test_a_step_that_is_not_stable_is_one_line(
@@ -112,13 +136,7 @@ def test_a_step_that_is_not_stable_is_one_line(
         )
 
 
-def test_where_a_learning_curve_ends(free: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [free, "--algorithm", "pao-fed-u1:shared=12", "--steady-state"]
-    printed, _ = told(words, capsys)
-    second = printed["algorithms"][0]["second_moments"]
-    assert second["steady_state_db"] < second[PREDICTED]
-
-
+@pytest.mark.usefixtures("once")
 def test_a_curve_that_is_far_off_is_refused_in_words(
     tied: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,16 +166,15 @@ def test_a_curve_that_is_far_off_is_refused_in_words(
 
 
 def test_without_runs_theory_makes_some_to_know_how_far_off_it_is(
-    tied: str, free: str, capsys: pytest.CaptureFixture[str]
+    tied: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path, refused in ((tied, True), (free, False)):
-        printed, err = told([path, "--algorithm", "pao-fed-u1"], capsys)
-        second = printed["algorithms"][0]["second_moments"]
-        assert second["refused"] is refused
-        assert (second[PREDICTED] is None) is refused
-        assert (abs(second["largest_gap_db"]) > 0.5) is refused
-        assert second["largest_gap_runs"] >= 16
-        assert len(err) == refused
+    printed, err = told([tied, "--algorithm", "pao-fed-u1"], capsys)
+    second = printed["algorithms"][0]["second_moments"]
+    assert second["refused"] is True
+    assert second[PREDICTED] is None
+    assert abs(second["largest_gap_db"]) > 0.5
+    assert second["largest_gap_runs"] >= 16
+    assert len(err) == 1
 
 
 def test_interrupted_it_shows_what_is_finished(

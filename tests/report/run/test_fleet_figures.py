@@ -310,10 +310,15 @@ def test_names_of_any_kind(result: Result, tmp_path: Path) -> None:
     for name in ("$a$ and $\\frac{1", "东四", "x" * 31 + "…", "&lt;b&gt;&amp;", "$5, or $\\oops$"):
         assert name in drawn
     assert "x" * 32 not in drawn
-    for figure in (over_time(odd, judged), by_device(odd, judged, ["pao-fed-u1"])):
+    cold = result.cold_start
+    assert cold is not None
+    figures = [
+        by_device(odd, judged, ["pao-fed-u1"]),
+        over_time(odd, judged),
+        newcomers_over_horizons(odd, cold),
+    ]
+    for figure in some(figures, everyday=1):
         save(figure, tmp_path / "odd.png")
-    assert result.cold_start is not None
-    save(newcomers_over_horizons(odd, result.cold_start), tmp_path / "odd.png")
 
 
 def test_newcomers_by_the_way_they_begin(result: Result) -> None:

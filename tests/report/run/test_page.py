@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -55,13 +55,17 @@ class Made(NamedTuple):
 
 
 def made_of(
-    result: Result, folder: Path, *, drawn: bool = True, tariff: Tariff | str = "payload"
+    result: Result,
+    folder: Path,
+    *,
+    drawn: Sequence[str] | None = None,
+    tariff: Tariff | str = "payload",
 ) -> Made:
-    """Write a page; without its figures it is quick."""
+    """Write a page; with few of its figures, or none, it is quick."""
     folder.mkdir(exist_ok=True)
     with as_svg_alone(), pytest.MonkeyPatch.context() as patch:
-        if not drawn:
-            patch.setattr(run_page, "gallery", lambda *_: {})
+        if drawn is not None:
+            patch.setattr(run_page, "gallery", lambda *of: {k: gallery(*of)[k] for k in drawn})
         write(result, folder, tariff)
     tables = {path.stem: read_csv(path) for path in folder.glob("*.csv")}
     return Made(folder, parse((folder / "report.html").read_text()), tables, result)
@@ -418,7 +422,7 @@ def test_a_result_in_a_file_can_become_a_fleet_where_that_may_pay(
 def test_a_result_from_a_file_is_the_same_page(made: Made, tmp_path: Path) -> None:
     made.result.save(tmp_path / "r.npz")
     pages = [
-        made_of(result, tmp_path / name, drawn=False).folder
+        made_of(result, tmp_path / name, drawn=()).folder
         for name, result in (("a", made.result), ("b", Result.load(tmp_path / "r.npz")))
     ]
     first, second = ({path.name: path.read_bytes() for path in page.iterdir()} for page in pages)
@@ -492,7 +496,7 @@ def test_a_mean_without_an_interval() -> None:
 def test_many_devices(tmp_path: Path) -> None:
     names = [f"d{k}" for k in range(45)]
     result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
-    made = made_of(result, tmp_path / "page")
+    made = made_of(result, tmp_path / "page", drawn=["by-device"])
     assert "how many of 45 devices have at most this error" in made.page.text(but=())
     assert {row["device"] for row in made.tables["by-device"]} == set(names)
     assert "every one of them is in by-device.csv" in made.page.text()
@@ -509,7 +513,7 @@ def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_tabl
 
 
 def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
-    made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=False)
+    made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=())
     assert "Newcomers" not in headings(made.page)
     assert list(gallery(made.result)) == ["lives", "over-time", "traffic", "by-device"]
     (short, *_) = section(made.page, "In short")
@@ -533,7 +537,7 @@ def without_baselines(result: Result) -> Result:
 
 
 def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> None:
-    made = made_of(without_baselines(of_table.result), tmp_path / "page", drawn=False)
+    made = made_of(without_baselines(of_table.result), tmp_path / "page", drawn=())
     assert len(cells_of(section(made.page, "Errors and traffic"))) == len(ALGORITHMS)
     assert "In short" not in headings(made.page)
     (told, *_) = section(made.page, "What to do")
@@ -546,7 +550,7 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["online-fedsgd:step_size=90", "pao-fed-u1"])
     assert result.progressive is not None
     assert best(result, result.progressive) == ["pao-fed-u1"]
-    made = made_of(result, tmp_path / "page", drawn=False)
+    made = made_of(result, tmp_path / "page", drawn=())
     lines = cells_of(section(made.page, "Errors and traffic"))
     assert [line[0] for line in lines[:2]] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
     assert lines[1][1] == "diverged"
@@ -569,7 +573,7 @@ def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
 
 def test_a_synthetic_run_that_diverged_is_last(tmp_path: Path) -> None:
     result = run(small_scenario(), ["online-fedsgd:step_size=90", "pao-fed-u1"])
-    made = made_of(result, tmp_path / "page", drawn=False)
+    made = made_of(result, tmp_path / "page", drawn=())
     (node, *_) = (div for div in made.page.all("div"))
     assert [line[0] for line in cells_of([node])] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
     assert "When the target changed" not in headings(made.page)
@@ -578,7 +582,7 @@ def test_a_synthetic_run_that_diverged_is_last(tmp_path: Path) -> None:
 
 def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) -> None:
     about = {key: v for key, v in drifting.result.provenance.items() if key != "table"}
-    made = made_of(replace(drifting.result, provenance=about), tmp_path / "page", drawn=False)
+    made = made_of(replace(drifting.result, provenance=about), tmp_path / "page", drawn=())
     assert headings(made.page) == [name for name in headings(drifting.page) if name != "Figures"]
 
 
