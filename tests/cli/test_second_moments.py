@@ -112,14 +112,14 @@ def test_tables_for_people_with_the_best_step_and_the_end(
     assert abs(float(gap)) < 0.5
     assert float(error) > 0
     assert 0 <= float(lost) < 0.5
-    printed, err = told(words, capsys)
+    printed, lines = told(words, capsys)
     second = printed["algorithms"][0]["second_moments"]
     assert second["steady_state_db"] == pytest.approx(float(end), abs=0.005)
     assert second["steady_state_db"] < second[PREDICTED]
     assert second["refused"] is False
     assert abs(second["largest_gap_db"]) <= 0.5
     assert second["largest_gap_runs"] >= 16
-    assert err == []
+    assert lines == []
 
 
 def test_a_step_that_is_not_stable_is_one_line(

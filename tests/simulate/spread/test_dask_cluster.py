@@ -24,6 +24,7 @@ from paofed.simulate.spread import dask_cluster, handing, units
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
 from paofed.world.scenario import Scenario
+from paofed.world.streams import Synthetic
 from tests.effort import effort, long, some
 from tests.natures import small_scenario
 
@@ -100,6 +101,7 @@ def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     subset = ("online-fed", "pso-fed")
     rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
     setting, ticks = Scenario.load("setting-1"), effort(everyday=200, thorough=2000)
+    assert isinstance(setting.stream, Synthetic)
     samples = tuple(ticks * count // setting.ticks for count in setting.stream.samples)
     stream = setting.stream.model_copy(update={"samples": samples})
     scenario = setting.model_copy(update={"ticks": ticks, "stream": stream})
