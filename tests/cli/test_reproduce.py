@@ -22,6 +22,7 @@ from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE
 from paofed.simulate.stopping import Interrupted
+from paofed.table import number
 from paofed.world.scenario import Scenario
 from tests.drawing import without_drawing
 from tests.effort import effort, long
@@ -97,7 +98,7 @@ def test_what_it_prints_of_a_claim_is_what_it_writes(left: Left) -> None:
         if claim["claim"].startswith("tenfold"):  # traffic is told as so many times less
             mean, low, high = (10 ** (end / 10) for end in (mean, low, high))
             assert "  times less  " in line
-        assert line.split()[1:4] == [f"{mean:.2f}", f"[{low:.2f},", f"{high:.2f}]"]
+        assert line.split()[1:4] == [number(mean), f"[{number(low)},", f"{number(high)}]"]
 
 
 def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
