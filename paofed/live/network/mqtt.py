@@ -122,7 +122,7 @@ class Link:
         self.up.clear()
         self._client.disconnect()
         # The library waits for its thread, which may wait for a broker that does not answer.
-        stopping = threading.Thread(target=self._client.loop_stop, daemon=True)
+        stopping = threading.Thread(target=_stop, args=(self._client,), daemon=True)
         stopping.start()
         stopping.join(_CLOSING)
 
@@ -216,6 +216,12 @@ class Link:
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet
             self.received += packet_size(topic, payload)
         self._heard(topic, payload)
+
+
+def _stop(client: Client) -> None:
+    """Wait for a client's thread, which may end by itself while the library looks for it."""
+    with suppress(AttributeError):  # paho then joins a thread that is None already
+        client.loop_stop()
 
 
 class _Client(Client):
