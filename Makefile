@@ -27,8 +27,8 @@ bench: $(VENV)/.runtime
 
 # Four processes on two cores: some tests wait for a broker, a clock or a browser. CI also measures
 # coverage, with which the tests take half as long again.
-test: $(VENV)/.dev
-	$(MAKE) --jobs 2 check own family collected
+test:
+	$(MAKE) --jobs 2 own check family collected
 	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(PAOFED_CI),--cov --cov-report=)
 ifdef PAOFED_CI
 	$(BIN)/coverage report --include='paofed/core/*,paofed/algorithms/*,paofed/world/*' --fail-under=100
@@ -42,7 +42,7 @@ endif
 OF_THE_INTERPRETER := tests/cli tests/live tests/simulate/results \
 	tests/simulate/spread tests/simulate/engines/own tests/simulate/engines/test_fast.py \
 	tests/simulate/engines/test_workers.py $(wildcard tests/formats tests/test_*.py)
-everyday: $(VENV)/.dev
+everyday:
 	$(MAKE) --jobs 2 own family collected
 	env --unset=PAOFED_CI $(BIN)/pytest --numprocesses 4 --dist worksteal $(OF_THE_INTERPRETER)
 
@@ -50,7 +50,7 @@ everyday: $(VENV)/.dev
 # warn each other of is not ours to mend. The extra river asks for later versions of others: its
 # lowest version is tried with those.
 LOWEST := out/lowest
-TELLING := tests/world tests/test_sklearn.py tests/theory/test_moments.py tests/racing \
+TELLING := tests/world tests/test_sklearn.py tests/theory/test_moments.py tests/experiments/race \
 	tests/report/shared tests/simulate/results tests/simulate/spread tests/simulate/test_montecarlo.py \
 	tests/live/device tests/live/fleet/test_authority.py
 lowest:
@@ -71,8 +71,11 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# What every process of the tests would do again: compile kernels, and the tests themselves.
-own family: $(VENV)/.dev
+# What every process of the tests would do again: compile kernels, and the tests themselves. The
+# kernels of one's own rules take longest: they are compiled while the tools are still installed.
+own: $(VENV)/.runtime
+family: $(VENV)/.dev
+own family:
 	$(BIN)/python -m tests.compiled $@
 collected: $(VENV)/.dev
 	@$(BIN)/pytest --collect-only -qqq >$(VENV)/.collected || { cat $(VENV)/.collected; exit 1; }
@@ -103,10 +106,9 @@ $(VENV)/.demo: locked/demo.txt $(VENV)/.runtime
 	$(INSTALL) locked/demo.txt
 	touch $@
 
-$(VENV)/.dev: pyproject.toml locked/dev.txt | $(BIN)/python
+$(VENV)/.dev: locked/dev.txt $(VENV)/.runtime
 	$(INSTALL) locked/dev.txt
-	$(INSTALL_PAOFED)
-	touch $(VENV)/.runtime $(VENV)/.demo $@
+	touch $(VENV)/.demo $@
 
 # Writes locked/ anew, for every platform, after constraints.txt or the packages in pyproject.toml
 # have changed; needs uv and a network. The build backend takes editables for an editable install.

@@ -11,16 +11,19 @@ if TYPE_CHECKING:
     from paofed.checks import check_algorithm
     from paofed.core.tariffs import TARIFFS, Tariff
     from paofed.errors import PaofedError
+    from paofed.experiments.plan.plan import plan
+    from paofed.experiments.race.race import race
+    from paofed.experiments.sweep.sweep import sweep
+    from paofed.experiments.sweep.swept import Swept
     from paofed.live.device.device import Device
     from paofed.live.model.fleet_model import predictor
-    from paofed.planning.plan import plan
-    from paofed.racing.race import race
     from paofed.simulate.engines.reference import replay
     from paofed.simulate.montecarlo import run
-    from paofed.simulate.results.result import Outcome, Result
+    from paofed.simulate.results.outcome import Outcome
+    from paofed.simulate.results.result import Result
+    from paofed.simulate.results.table_result import TableResult
+    from paofed.simulate.results.world_result import WorldResult
     from paofed.simulate.stopping import Interrupted
-    from paofed.sweeping.sweep import sweep
-    from paofed.sweeping.swept import Swept
     from paofed.world.realize import realize
     from paofed.world.scenario import Scenario
     from paofed.world.trace import Trace
@@ -35,24 +38,26 @@ _HOMES = {
     "Algorithm": "paofed.algorithms",
     "Device": "paofed.live.device.device",
     "Interrupted": "paofed.simulate.stopping",
-    "Outcome": "paofed.simulate.results.result",
+    "Outcome": "paofed.simulate.results.outcome",
     "PaofedError": "paofed.errors",
     "Result": "paofed.simulate.results.result",
     "Scenario": "paofed.world.scenario",
-    "Swept": "paofed.sweeping.swept",
+    "Swept": "paofed.experiments.sweep.swept",
     "TARIFFS": "paofed.core.tariffs",
+    "TableResult": "paofed.simulate.results.table_result",
     "Tariff": "paofed.core.tariffs",
     "Trace": "paofed.world.trace",
+    "WorldResult": "paofed.simulate.results.world_result",
     "Worlds": "paofed.world.worlds",
     "algorithm": "paofed.algorithms",
     "check_algorithm": "paofed.checks",
-    "plan": "paofed.planning.plan",
+    "plan": "paofed.experiments.plan.plan",
     "predictor": "paofed.live.model.fleet_model",
-    "race": "paofed.racing.race",
+    "race": "paofed.experiments.race.race",
     "realize": "paofed.world.realize",
     "replay": "paofed.simulate.engines.reference",
     "run": "paofed.simulate.montecarlo",
-    "sweep": "paofed.sweeping.sweep",
+    "sweep": "paofed.experiments.sweep.sweep",
 }
 
 __all__ = [
@@ -66,8 +71,10 @@ __all__ = [
     "Result",
     "Scenario",
     "Swept",
+    "TableResult",
     "Tariff",
     "Trace",
+    "WorldResult",
     "Worlds",
     "algorithm",
     "check_algorithm",

@@ -3,11 +3,13 @@
     PaofedError
     ├── InputError          what was handed to us cannot be used: the command line exits with 2
     │   ├── AlgorithmError  an unknown algorithm, an option it does not take, a value out of range
+    │   │   └── RuleError   a rule of somebody's own raised or returned something wrong
     │   ├── TraceError      a trace whose arrays are missing, misshapen or contradict each other
     │   ├── ScenarioError   a scenario that is not valid, told with the place in its file
     │   ├── FileError       a file that cannot be read, or a place that cannot be written to
     │   │   └── NewerFormatError  a file whose format only a newer paofed knows
-    │   └── MissingExtraError  something that needs a package outside the base install
+    │   ├── MissingExtraError  something that needs a package outside the base install
+    │   └── MissingMethodError  a fleet's method whose code was not given to this process
     ├── ExecutorError       an executor fails again and again at what it is given
     └── ContractError       an algorithm breaks the contract that `check_algorithm` holds it to
     PaofedWarning           no error: work goes on, but slower or otherwise than people may expect
@@ -20,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import index
-from typing import SupportsIndex, cast
+from typing import Self, SupportsIndex, cast
 
 
 class PaofedError(Exception):
@@ -28,11 +30,30 @@ class PaofedError(Exception):
 
 
 class InputError(PaofedError, ValueError):
-    """What was handed to us cannot be used."""
+    """What was handed to us cannot be used; `key` is the option or argument that is wrong."""
+
+    def __init__(self, text: str = "", *, key: str | None = None) -> None:
+        super().__init__(text)
+        self.key = key
 
 
 class AlgorithmError(InputError):
     """An unknown algorithm, an option it does not take, or a value out of range."""
+
+
+class RuleError(AlgorithmError):
+    """A rule of somebody's own raised or returned something wrong.
+
+    `complaint` says what, as in "its server's apply returned int"; the text names the method first.
+    """
+
+    def __init__(self, method: str, complaint: str) -> None:
+        super().__init__(f"{method}: {complaint}")
+        self.method, self.complaint = method, complaint
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        """Let worker processes hand the error over; an exception is copied by its text alone."""
+        return type(self), (self.method, self.complaint)
 
 
 class TraceError(InputError):
@@ -55,6 +76,10 @@ class MissingExtraError(InputError):
     """Something that needs a package outside the base install."""
 
 
+class MissingMethodError(InputError):
+    """A fleet's method whose code was not given to this process."""
+
+
 class ExecutorError(PaofedError):
     """An executor fails again and again at what it is given."""
 
@@ -65,6 +90,16 @@ class ContractError(PaofedError, AssertionError):
 
 class PaofedWarning(UserWarning):
     """Work goes on, but slower or otherwise than people may expect; commands say it on stderr."""
+
+
+@contextmanager
+def about(key: str) -> Iterator[None]:
+    """Let errors within this block be about `key`."""
+    try:
+        yield
+    except InputError as error:
+        error.key = key
+        raise
 
 
 def require_format(what: str, noted: object, newest: int) -> None:
@@ -148,7 +183,7 @@ def whole(what: str, value: object, least: int | None = None) -> int:
         number = None
     if number is None or (least is not None and number < least):
         begin = "" if least is None else f" from {least} on"
-        raise InputError(f"{what} is {value!r}: expected a whole number{begin}")
+        raise InputError(f"{what} is {value!r}: expected a whole number{begin}", key=what)
     return number
 
 

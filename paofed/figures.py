@@ -11,15 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paofed.errors import InputError
+from paofed.experiments.paper.theory import Beside, theory_beside
 from paofed.report.paper.figures import mean_and_learning
-from paofed.report.paper.theory import Beside, theory_beside
-from paofed.report.plan.figure import front
-from paofed.report.run.fleet_figures import against_traffic, by_device, over_time
+from paofed.report.plan import front
+from paofed.report.run.figures import against_traffic, by_device, over_time
 from paofed.report.shared.figures import error_against_traffic, learning_curves, realised
 from paofed.report.shared.figures import save as _save
 from paofed.report.shared.plotting import plot, side_by_side
 from paofed.report.shared.style import STYLE, style
-from paofed.report.sweep.figures import against, against_bytes, over_two
+from paofed.report.sweep.figures import against, against_bytes
+from paofed.report.sweep.maps import over_two
 
 __all__ = [
     "STYLE",

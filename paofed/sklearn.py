@@ -1,7 +1,7 @@
 """An estimator for scikit-learn that learns as a device does: `pip install 'paofed[sklearn]'`."""
 
 import numbers
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import NO_RANGES, Ranges, median_distance
 from paofed.core.learners import Chosen
 from paofed.core.local_model import LocalModel, above_zero, local_model
+from paofed.core.scaling import Scaling, fitted, offsets_and_scales, scaled
 from paofed.errors import InputError, needs_extra, whole
 
 with needs_extra("paofed.sklearn", "sklearn"):
@@ -23,47 +24,6 @@ MEDIAN = "median"  # the kernel width that is the median distance between sample
 _AT_ONCE = 4096  # the most samples that are mapped together for predictions
 _BRANCH = 4  # the branch of a seed's key under which the order of the samples is drawn
 _FEWEST = 2  # the fewest samples from which scales can be taken
-_ROUNDING = 1e-9  # values whose standard deviation is below this share of their mean are constant
-
-
-class Scales(NamedTuple):
-    """How the model sees a sample, as a device does: (value - offset) / scale."""
-
-    offset: FloatArray  # (d,)
-    scale: FloatArray  # (d,)
-    target_offset: float
-    target_scale: float
-
-    @classmethod
-    def of(cls, x: FloatArray, y: FloatArray) -> Self:
-        """Take means and standard deviations of samples; the scale of a constant is 1."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, spread = x.mean(axis=0), x.std(axis=0)
-            target, wide = float(y.mean()), float(y.std())
-        if not np.isfinite([*mean, *spread, target, wide]).all():
-            raise InputError(
-                "samples are too large for a standard deviation: expected values below 1e150; "
-                "measure them in a larger unit, or give standardize=False"
-            )
-        scale = np.where(spread > _ROUNDING * np.abs(mean), spread, 1.0)
-        return cls(mean, scale, target, wide if wide > _ROUNDING * abs(target) else 1.0)
-
-    @classmethod
-    def none(cls, inputs: int) -> Self:
-        """Return the scales that leave samples as they are."""
-        return cls(np.zeros(inputs), np.ones(inputs), 0.0, 1.0)
-
-    def inputs(self, x: FloatArray) -> FloatArray:
-        """Scale measured inputs (T, d), so that they are as the model sees them."""
-        return (x - self.offset) / self.scale
-
-    def targets(self, y: FloatArray) -> FloatArray:
-        """Scale measured targets, so that they are as the model sees them."""
-        return (y - self.target_offset) / self.target_scale
-
-    def measured(self, y: FloatArray) -> FloatArray:
-        """Turn targets as the model sees them into measured ones."""
-        return y * self.target_scale + self.target_offset
 
 
 class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no types
@@ -106,7 +66,7 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
     `weights_`
         The model's parameters, (D,).
     `scales_`
-        `offset` and `scale` of the inputs, (d,), `target_offset` and `target_scale`.
+        `offset` and `scale` of each input and, last, of the target.
     `kernel_width_`, `seed_`
         The kernel width and the seed that the features were drawn with.
     `model_`
@@ -123,7 +83,7 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
     1.00
     """
 
-    scales_: Scales
+    scales_: tuple[Scaling, ...]
     seed_: int
     kernel_width_: float
     model_: LocalModel
@@ -168,15 +128,15 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
         if first:
             return self._begin(x, targets, epochs=1, shuffle=False)
         step_size, scales = above_zero("step_size", self.step_size), self.scales_
-        self.model_ = self.model_.after(scales.inputs(x), scales.targets(targets), step_size)
+        self.model_ = self.model_.after(_inputs(scales, x), scales[-1].scaled(targets), step_size)
         return self
 
     def predict(self, X: Any) -> FloatArray:  # noqa: N803
         """Predict the targets of inputs (T, d)."""
         check_is_fitted(self)
-        x = self.scales_.inputs(validate_data(self, X, dtype=np.float64, reset=False))
+        x = _inputs(self.scales_, validate_data(self, X, dtype=np.float64, reset=False))
         parts = [self.model_.predict(x[some]) for some in gen_batches(len(x), _AT_ONCE)]
-        return self.scales_.measured(np.concatenate(parts))
+        return self.scales_[-1].measured(np.concatenate(parts))
 
     @property
     def weights_(self) -> FloatArray:
@@ -191,8 +151,8 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
         """Learn from the first samples, and take scales and the features' ranges from them."""
         step_size = above_zero("step_size", self.step_size)
         self._require_enough(len(x))
-        scales = Scales.of(x, y) if self.standardize else Scales.none(x.shape[1])
-        x, y = scales.inputs(x), scales.targets(y)
+        scales = fitted(x, y) if self.standardize else (Scaling(),) * (x.shape[1] + 1)
+        x, y = _inputs(scales, x), scales[-1].scaled(y)
         seed, width = self._seed(), self._width(x)
         model = local_model(
             Chosen(self.learner, self.forgetting, self.bound),
@@ -231,6 +191,11 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
+
+
+def _inputs(scales: tuple[Scaling, ...], x: FloatArray) -> FloatArray:
+    """Return measured inputs as the model sees them; the last of the scales is the target's."""
+    return scaled(x, *offsets_and_scales(scales[:-1]))
 
 
 def _order(seed: int, epoch: int, samples: int) -> IntArray:

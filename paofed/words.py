@@ -23,6 +23,20 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def number_or_text(text: str) -> int | float | str:
+    """Read what people type for a value: a number if the text is one, else the text.
+
+    >>> number_or_text("1"), number_or_text("0.5"), number_or_text("red")
+    (1, 0.5, 'red')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def listed(names: Sequence[str]) -> str:
     """Say all names where they are few, else the first ones and how many more there are.
 

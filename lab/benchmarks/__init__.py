@@ -1,1 +1,1 @@
-"""What the speed figures of docs/speed.md come from: side by side, on the machine at hand."""
+"""What verbs that measure have in common, and engines side by side, on the machine at hand."""

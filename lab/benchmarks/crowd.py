@@ -7,15 +7,20 @@ lost connection each comes back at a time of its own, as real devices do.
 
 import errno
 import heapq
+import math
 import select
 import socket
 import struct
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
+from paofed.errors import InputError, PaofedError
+from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.network.mqtt import pause
 from paofed.live.network.topics import SERVER, Topics
@@ -26,7 +31,8 @@ _CONNECT, _SUBSCRIBE, _SUBACK, _PUBLISH = 0x10, 0x82, 0x90, 0x30
 _CLEAN_SESSION = 2
 _KEEP_ALIVE = 3600
 _AT_ONCE = 200  # connections that are being made at a time
-_PATIENCE = 5.0  # seconds after which a contact counts as lost
+_LOST = 5.0  # seconds after which a contact counts as lost
+PATIENCE = 120.0  # seconds without any answer after which no answer is expected
 
 
 class LoadOutcome(NamedTuple):
@@ -121,7 +127,7 @@ class Crowd:
             now = time.monotonic()
             while open_ones and (self._members[open_ones[0][1]].sent != open_ones[0][0]):
                 open_ones.popleft()
-            while open_ones and now - open_ones[0][0] > _PATIENCE:
+            while open_ones and now - open_ones[0][0] > _LOST:
                 late, k = open_ones.popleft()
                 if self._members[k].sent == late:
                     self._members[k].sent, lost = 0.0, lost + 1
@@ -216,6 +222,41 @@ class Crowd:
         member.socket, member.up, member.sent = None, False, 0.0
         member.failures += 1
         heapq.heappush(self._due, (time.monotonic() + pause(member.failures - 1), member.index))
+
+
+def until_answered(
+    crowd: Crowd, *, seconds: float, window: int = 200, rate: float = math.inf
+) -> None:
+    """Send contacts for some seconds, again and again, until one is answered."""
+    end = time.monotonic() + PATIENCE
+    while not crowd.load(seconds=seconds, window=window, rate=rate).answered:
+        if time.monotonic() >= end:
+            raise silence()
+
+
+def silence() -> PaofedError:
+    """Return the error of a crowd that nobody answers."""
+    return PaofedError(
+        f"no device was answered for {PATIENCE:g} s: the server or the broker has ended, or this "
+        f"machine is too slow for so many devices (--devices)"
+    )
+
+
+@contextmanager
+def crowded(fleet: Fleet, devices: int) -> Iterator[Crowd]:
+    """Yield a Crowd of so many devices of a fleet, connected and answered."""
+    with fleet.store() as store:
+        manifest = store.epochs.manifest()
+    crowd = Crowd(fleet.settings.name, fleet.settings.port, manifest, devices)
+    try:
+        crowd.connect()
+        if crowd.up < devices:
+            raise InputError(f"only {crowd.up:,} of {devices:,} devices could connect")
+        # All devices are there, and everything is warm.
+        until_answered(crowd, seconds=2.0, rate=devices)
+        yield crowd
+    finally:
+        crowd.close()
 
 
 def echo(fleet: str, port: int, payload: bytes) -> None:

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numba import cuda
 
 from lab.benchmarks.speed import LINEUP
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.report.shared.figures import legend_beside, literal
 from paofed.report.shared.looks import styles
 from paofed.report.shared.style import Drawing, styled
@@ -152,7 +152,7 @@ def side_by_side(runs: int, say: Callable[[str], None]) -> list[Way]:
 def _task(setting: Scenario, methods: tuple[str, ...], every: int, runs: int) -> Task:
     return Task(
         setting,
-        [from_text(text) for text in methods],
+        [resolve(text) for text in methods],
         seed=0,
         same_world=False,
         every=every,

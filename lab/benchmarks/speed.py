@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from lab.benchmarks import vectorised
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import run
@@ -49,7 +49,7 @@ class Timing(NamedTuple):
 def side_by_side(say: Callable[[str], None]) -> list[Timing]:
     """Measure all ways in one run, on Setting I with 8 algorithms, a point every 10 ticks."""
     setting = Scenario.load("setting-1")
-    methods = [from_text(text) for text in LINEUP]
+    methods = [resolve(text) for text in LINEUP]
     updates = sum(setting.synthetic.samples_of(setting.clients)) * len(methods)
     cores = os.cpu_count() or 1
     with _inner_loop(say) as inner:
@@ -183,8 +183,8 @@ def _measure(clients: int, features: int, algorithms: int) -> tuple[float, float
     shape = _shortened(setting, ticks - ticks % 4).model_copy(
         update={"clients": clients // 16 * 16, "features": features}
     )
-    base = from_text("pao-fed-u1")
-    methods = [from_text(f"pao-fed-u1:max_age={10 + i}") for i in range(algorithms - 1)] + [base]
+    base = resolve("pao-fed-u1")
+    methods = [resolve(f"pao-fed-u1:max_age={10 + i}") for i in range(algorithms - 1)] + [base]
 
     def once(setting: Scenario) -> float:
         begin = time.perf_counter()

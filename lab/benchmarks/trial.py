@@ -11,7 +11,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 
 FEATURES = 200
 
@@ -29,8 +29,8 @@ def trial_manifest(shared: int, tick_seconds: float) -> Manifest:
         tick_seconds=tick_seconds,
         start=time.time(),
         epoch=0,
-        inputs=tuple(Scaling(name=name).limited() for name in "abcd"),
-        target=Scaling(name="y").limited(),
+        inputs=tuple(Quantity(name=name).limited() for name in "abcd"),
+        target=Quantity(name="y").limited(),
         clip=USUAL_CLIP,
         bound=USUAL_BOUND,
     )

@@ -18,6 +18,7 @@ LAB = Program(
             "memory",
             "table": "a run over a table of readings: time by stage, memory",
             "tables": "the recommended setting beside every baseline, table by table",
+            "labels": "what contacts are worth where labels are rare, late or missing",
             "contact": "what a live contact costs server and device, without a network",
             "wire": "bytes of a contact, counted on the wire",
             "load": "contacts per second with thousands of devices, latency, memory, reconnection",
@@ -30,6 +31,7 @@ LAB = Program(
     extras={
         "gateway": "fleet",
         "gpu": "sim,gpu",
+        "labels": "sim,table",
         "load": "fleet",
         "predict": "fleet",
         "table": "sim,table",

@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING
 from lab.compare.lineup import LINEUP, SEARCH, entrants_of
 from lab.compare.settings import FULL, QUICK, setting_of
 from lab.compare.settings import USUAL as SETTINGS
-from paofed.algorithms.spec import from_text
-from paofed.cli.shared.crew import add_crew_options, crew_of, stage
-from paofed.cli.shared.progress import say
+from paofed.cli.shared.crew import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
-from paofed.files import make_folder, write_text
-from paofed.words import MEAN_DB, size, table
+from paofed.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lab.compare.comparison import Plan
-    from paofed.racing.entrants import Entrant
+    from paofed.experiments.candidates import Entrant
     from paofed.report.comparison.judged import Judged
 
 EXAMPLE = "python -m lab compare setting-1 --entrants fed-async,top-k --quick --out compared"
@@ -61,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Compare unit by unit, then write what is found."""
     from lab.compare.comparison import Plan, run_comparison
-    from lab.pieces import claim_folder
+    from lab.study_folder import crew_in_folder
 
     extent = QUICK if args.quick else FULL
     if args.runs is not None:
@@ -78,14 +75,8 @@ def run(args: Namespace) -> int:
         seed=args.seed,
     )
     command = _command(plan, args)
-    with crew_of(args) as crew:
-        claim_folder(args.out, command)
-        make_folder(args.out / "units")
-        try:
-            found = run_comparison(plan, args.out / "units", stage, crew)
-        except KeyboardInterrupt:
-            say(f"what was finished is kept in {args.out}: the same command goes on from there")
-            raise
+    with crew_in_folder(args, command) as crew:
+        found = run_comparison(plan, stage, crew)
     _write(found, plan, command, args.out)
     _print(found, args.out)
     return 0
@@ -99,11 +90,12 @@ def _require_fits(entrants: "Mapping[str, Entrant]", settings: "Sequence[str]") 
     for setting in settings:
         features = setting_of(setting).features
         for entrant in entrants.values():
-            words = entrant.candidates(features)
-            if not words:
-                raise InputError(f"{entrant.word} has no window of at most {features} in {setting}")
-            for word in words:
-                from_text(word).require_fits(features)
+            setups = entrant.candidates(features)
+            if not setups:
+                what = f"{entrant.setup} has no window of at most {features}"
+                raise InputError(f"{what} in {setting}")
+            for setup in setups:
+                setup.algorithm().require_fits(features)
 
 
 def _words(text: str) -> list[str]:
@@ -127,8 +119,8 @@ def _command(plan: "Plan", args: Namespace) -> str:
 
 def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> None:
     from lab.compare.page import build
-    from paofed.report.comparison.figure import figures
     from paofed.report.comparison.judged import save
+    from paofed.report.comparison.page import figures
     from paofed.report.shared.figures import save_all
 
     save(found, folder / "compare.csv")
@@ -140,17 +132,7 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
 
 def _print(found: "list[Judged]", folder: Path) -> None:
     """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
-    from paofed.report.comparison.judged import digest, summary
-    from paofed.table import estimated
+    from paofed.report.comparison.judged import summary
+    from paofed.report.comparison.page import digest_table
 
-    rows = [
-        [best.setting, best.purse.tariff, best.purse.budget,
-         "none fits" if ours is None else f"{ours.error.mean:.2f}",
-         best.word, size(best.bytes), f"{best.error.mean:.2f}",
-         "" if best.behind is None or best is ours else estimated(best.behind), str(len(ahead))]
-        for ours, best, ahead in digest(found)
-    ]  # fmt: skip
-    header = ["setting", "tariff", "budget", "PAO-Fed", "least error", "sent", MEAN_DB, "behind",
-              "clearly better"]  # fmt: skip
-    print(table(header, rows, left=(0, 1, 2, 4)))
-    print(f"\n{summary(found)}\nopen {folder / 'compare.html'}")
+    print(f"{digest_table(found).text()}\n\n{summary(found)}\nopen {folder / 'compare.html'}")

@@ -1,7 +1,6 @@
 """Judge the paper's disputed statements under every interpretation of what the paper leaves open.
 
-Every interpretation in every setting is a file of its own in DIR: a second start computes what is
-missing.
+What is finished stays in DIR: a second start goes on where the first ended.
 Writes readings.html (self-contained), the figure as SVG and PNG, readings.csv and steps.csv, and
 which command and versions made them.
 """
@@ -11,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.interpretations.amount import FULL, QUICK
-from paofed.cli.shared.crew import add_crew_options, crew_of, stage
-from paofed.cli.shared.progress import say
+from paofed.cli.shared.crew import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError
@@ -47,7 +45,7 @@ def run(args: Namespace) -> int:
     from lab.interpretations.interpretations import INTERPRETATIONS
     from lab.interpretations.page import build
     from lab.interpretations.study import gathered
-    from lab.pieces import claim_folder
+    from lab.study_folder import crew_in_folder
     from paofed.report.shared.figures import save_all
 
     effort = QUICK if args.quick else FULL
@@ -58,13 +56,8 @@ def run(args: Namespace) -> int:
     key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
     command = f"python -m lab interpretations --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""
-    with crew_of(args) as crew:
-        claim_folder(args.out, command)
-        try:
-            study = gathered(INTERPRETATIONS, effort, args.seed, args.out, stage, crew)
-        except KeyboardInterrupt:
-            say(f"what was finished is kept in {args.out}: start again to go on")
-            raise
+    with crew_in_folder(args, command) as crew:
+        study = gathered(INTERPRETATIONS, effort, args.seed, stage, crew)
     study.save(args.out)
     caption = (
         "Every disputed comparison under every interpretation; grey: a tie, or the default "

@@ -5,25 +5,93 @@ devices' models on samples to come, paired with the best baseline device by devi
 (Ctrl-C) keeps the tables that were finished.
 """
 
+import math
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
-from paofed.algorithms.spec import parted
+import numpy as np
+
+from paofed.algorithms import Algorithm
+from paofed.algorithms.setup import Setup
 from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
+from paofed.experiments.race.race import race
+from paofed.experiments.race.record import Race, lms_step
 from paofed.files import require_writable, write_table
 from paofed.simulate.engines import USUAL, engine_of
-from paofed.simulate.results.estimates import Estimate
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.estimates import Estimate, pooled_gain
+from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.progressive import Whose
+from paofed.simulate.results.table_result import TableResult
+from paofed.simulate.stopping import Report, ignored, part_of
 from paofed.simulate.table.baselines import chosen
+from paofed.simulate.table.comparisons import require_times
+from paofed.simulate.table.learners_alone import kind_of, without_contacts
 from paofed.table import estimated
 from paofed.words import counted, table
-
-if TYPE_CHECKING:
-    from lab.benchmarks.tables import Compared
-    from paofed.world.scenario import Scenario
+from paofed.world.scenario import Scenario
+from paofed.world.table.columns import column
 
 EXAMPLE = "python -m lab tables air-quality storms.toml --runs 4 --out tables.csv"
+METHOD = "pao-fed-u1"
+CANDIDATES = f"{METHOD}:learner=auto,step_size=auto"
+RECOMMENDED: Mapping[str, Any] = {
+    "linear": True,
+    "start": "calibration",
+    "newcomers": "whole",
+    "personal": True,
+}
+# How every fleet over a table began before there was a choice.
+BEFORE: Mapping[str, Any] = {
+    "linear": False,
+    "start": "zeros",
+    "newcomers": "windows",
+    "personal": False,
+    "step_size": 0.4,
+}
+WITHIN = 0.3  # dB: a setting nearer than this to the best baseline counts as good as it
+_ENDS = (0.4, 0.8, 0.9, 1.0)  # about when each part of the work ends, for honest progress
+
+
+class Score(NamedTuple):
+    """The error on samples to come, of one learner."""
+
+    db: float
+    rmse: float  # in the target's own unit
+
+
+class Compared(NamedTuple):
+    """What was found on one table."""
+
+    table: str
+    target: str
+    devices: int  # those with samples that count
+    readings: int  # samples that count
+    runs: int
+    setting: str  # the algorithm with its options, as a race chose them
+    choice: str  # how the setting was chosen, in a sentence
+    recommended: Score  # the recommended setting's score, of the devices' models
+    apart: Score  # the score of the same setting without any contact
+    shared: Estimate  # dB gained by contacts, over devices
+    # The score of each device alone, beginning with zeros and with Fourier features alone.
+    before: Score
+    gain: Estimate  # dB that the recommended setting gains over `before`, over devices
+    baselines: Mapping[str, Score]
+    best: str  # the best of these baselines
+    # DB by which the recommended setting is worse than the best baseline, over devices.
+    behind: Estimate
+
+    @property
+    def verdict(self) -> str:
+        """Whether the recommended setting is as good as the best baseline."""
+        if self.behind.high < 0:
+            return "better than all"
+        near = self.behind.mean <= WITHIN
+        return f"within {WITHIN} dB" if near else f"{self.best} is better"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +108,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--baselines",
         metavar="A,B,...",
-        help="baselines to run, as in `paofed run` (default: all but boost)",
+        help="baselines to run, as in `paofed run` (default: the usual ones)",
     )
     add("--workers", type=int, metavar="N", help="number of threads (default: all cores)")
     add("--out", type=Path, metavar="FILE",
@@ -49,15 +117,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Go through the tables, keeping each that is finished."""
-    from paofed.world.scenario import Scenario
-
     if not (names := chosen(args.baselines)):
         raise InputError("there is nothing to compare with: name at least one baseline")
     if args.out is not None:
         require_writable(args.out)
     scenarios = [Scenario.load(name) for name in args.scenarios]
     for scenario in scenarios:
-        _ = scenario.table  # a scenario without a table is refused now, not after hours
+        require_times(names, scenario.table)  # also refuses one without a table, before all work
     found: list[Compared] = []
     try:
         for scenario in scenarios:
@@ -72,9 +138,7 @@ def run(args: Namespace) -> int:
     return 0 if len(found) == len(scenarios) else 130
 
 
-def _compared(scenario: "Scenario", names: tuple[str, ...], args: Namespace) -> "Compared":
-    from lab.benchmarks.tables import compared
-
+def _compared(scenario: Scenario, names: tuple[str, ...], args: Namespace) -> Compared:
     with Progress(scenario.name) as progress, engine_of(USUAL).announced(say):
         found = compared(
             scenario,
@@ -88,7 +152,7 @@ def _compared(scenario: "Scenario", names: tuple[str, ...], args: Namespace) -> 
     return found
 
 
-def _text(found: "list[Compared]") -> str:
+def _text(found: list[Compared]) -> str:
     """Return all tables side by side, since names of learners are long and numbers are short."""
     rows = [
         ["predicted", *(one.target for one in found)],
@@ -114,11 +178,11 @@ def _text(found: "list[Compared]") -> str:
 
 
 def _options(setting: str) -> str:
-    _, options = parted(setting)
+    options = Setup.of(setting).values
     return f"{options.get('learner', 'lms')}, {options['step_size']:g}"
 
 
-def _write(found: "list[Compared]", path: Path | None) -> None:
+def _write(found: list[Compared], path: Path | None) -> None:
     """Write one line for every table, with every digit."""
     if path is None:
         return
@@ -126,9 +190,7 @@ def _write(found: "list[Compared]", path: Path | None) -> None:
     write_table(path, list(lines[0]), [list(line.values()) for line in lines])
 
 
-def _line(one: "Compared") -> dict[str, object]:
-    from lab.benchmarks.tables import Score
-
+def _line(one: Compared) -> dict[str, object]:
     ours = {"recommended": one.recommended, "apart": one.apart, "before": one.before}
     scores = {**ours, **one.baselines}
     told = ("table", "target", "devices", "readings", "runs", "setting")
@@ -149,3 +211,69 @@ def _line(one: "Compared") -> dict[str, object]:
 
 def _ends(name: str, found: Estimate) -> dict[str, object]:
     return {f"{name}_db": found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def compared(
+    scenario: Scenario,
+    *,
+    runs: int,
+    seed: int = 0,
+    baselines: str | Sequence[str] | None = None,
+    workers: int | None = None,
+    report: Report = ignored,
+) -> Compared:
+    """Choose by a race on the calibration period, run what was chosen, compare device by device.
+
+    Step sizes and learners are raced. Baselines that take LMS steps take them with the step size
+    that was best for LMS.
+    """
+    setting = scenario.replace(**RECOMMENDED)
+    parts = (part_of(report, begin, end) for begin, end in pairwise((0.0, *_ENDS)))
+    won = race(setting, CANDIDATES, seed=seed, workers=workers, report=next(parts))
+
+    def lives_of(setting: Scenario, method: str | Algorithm, beside: Any) -> Lives:
+        found = simulate(setting, method, baselines=beside, runs=runs, seed=seed,
+                    clean=False, workers=workers, report=next(parts))  # fmt: skip
+        return TableResult.of(found).lives
+
+    step = lms_step([won]) or scenario.step_size
+    recommended = setting.replace(step_size=step)
+    now = lives_of(recommended, won.best, baselines)
+    apart = lives_of(without_contacts(recommended), won.best, "none")
+    before = lives_of(scenario.replace(**BEFORE), METHOD, "alone")
+    return _told(scenario, won, now, apart, before)
+
+
+def _told(scenario: Scenario, won: Race, now: Lives, apart: Lives, before: Lives) -> Compared:
+    # Baselines with options are devices apart, which `apart` holds.
+    names = [name for name in now.baselines if kind_of(name) == name]
+    scores = {name: _score(now, name, "baseline") for name in names}
+    best = min(scores, key=lambda name: _or_infinite(scores[name].db))
+    ours = now.by_device(won.winner, "device")
+    return Compared(
+        table=scenario.name,
+        target=column(scenario.table.target).name,
+        devices=ours.size,
+        readings=int(now.samples.sum()),
+        runs=len(now.sums),
+        setting=won.winner,
+        choice=won.sentence,
+        recommended=_score(now, won.winner, "device"),
+        apart=_score(apart, won.winner, "device"),
+        shared=pooled_gain(apart.by_device(won.winner, "device"), ours),
+        before=_score(before, "alone", "baseline"),
+        gain=pooled_gain(before.by_device("alone", "baseline"), ours),
+        baselines=scores,
+        best=best,
+        behind=pooled_gain(ours, now.by_device(best, "baseline")),
+    )
+
+
+def _score(lives: Lives, name: str, whose: Whose) -> Score:
+    (db,) = lives.db_by(name, whose, np.zeros_like(lives.device), 1).tolist()
+    return Score(db, lives.own_unit(name, whose).rmse)
+
+
+def _or_infinite(error: float) -> float:
+    """Return the error, or infinity for NaN: a learner that diverged is never the best."""
+    return math.inf if math.isnan(error) else error

@@ -1,14 +1,23 @@
 """How entrants are judged: compared with PAO-Fed and with each other, in pairs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from lab.compare.search import Pick
 from paofed.core.arrays import FloatArray
-from paofed.racing.rejection import Student, student_of_race
+from paofed.experiments.rejection import Student, student_of_race
 from paofed.report.comparison.judged import PAO_FED, Judged, Purse
 from paofed.simulate.results.estimates import Estimate, estimate
+
+
+class Entry(NamedTuple):
+    """What one entrant chose in one setting and what that did in the worlds of judgement."""
+
+    chosen: Mapping[Purse, Pick]
+    values: Mapping[str, FloatArray]  # by word: errors in dB by world or device
+    spent: Mapping[str, Mapping[str, float]]  # by word and tariff: bytes
 
 
 class _Chosen(NamedTuple):
@@ -42,8 +51,8 @@ class _Chosen(NamedTuple):
         return here and other.word != self.word and other.bytes <= self.bytes
 
 
-def judge(pieces: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Judged]:
-    """Compare entrants with PAO-Fed and with each other, from finished pieces by setting and name.
+def judge(entries: Mapping[str, Mapping[str, Entry]]) -> list[Judged]:
+    """Compare entrants with PAO-Fed and with each other, from entries by setting and name.
 
     The version of PAO-Fed that entrants are held against is chosen by the worlds of the search, as
     the settings of everybody are: the better of two in the worlds of judgement would be a little
@@ -51,7 +60,7 @@ def judge(pieces: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Judged]
     with 95 % (Bonferroni's bound), and so do, among themselves, those that decide on the front. A
     difference that stands for several purses is counted once.
     """
-    found = [one for setting, units in pieces.items() for one in _chosen(setting, units)]
+    found = [one for setting, here in entries.items() for one in _chosen(setting, here)]
     ours = _references(found)
     rivals = {
         (one.place, one.entrant): [other for other in found if one.is_no_cheaper_than(other)]
@@ -84,18 +93,18 @@ def judge(pieces: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Judged]
     return [judged(one) for one in found]
 
 
-def _chosen(setting: str, pieces: Mapping[str, Mapping[str, Any]]) -> Iterator[_Chosen]:
-    """Yield what the entrants of one setting chose, from their pieces by name."""
-    for name, piece in pieces.items():
-        for line in piece["chosen"]:
+def _chosen(setting: str, entries: Mapping[str, Entry]) -> Iterator[_Chosen]:
+    """Yield what the entrants of one setting chose, from their entries by name."""
+    for name, entry in entries.items():
+        for purse, pick in entry.chosen.items():
             yield _Chosen(
                 setting=setting,
-                purse=Purse(line["tariff"], line["budget"], line["bytes"]),
+                purse=purse,
                 entrant=name,
-                word=line["word"],
-                score=line["score"],
-                bytes=piece["spent"][line["word"]][line["tariff"]],
-                values=np.array(piece["values"][line["word"]]),
+                word=pick.word,
+                score=pick.score,
+                bytes=entry.spent[pick.word][purse.tariff],
+                values=entry.values[pick.word],
             )
 
 

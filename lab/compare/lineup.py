@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms import taken_by
 from paofed.errors import InputError, unknown
-from paofed.racing.entrants import Axes, Entrant
+from paofed.experiments.candidates import Axes, Entrant
+from paofed.experiments.sweep.axes import Span, axis_from_text
 from paofed.report.comparison.judged import PAO_FED
-from paofed.sweeping.axes import Span, axis_from_text
 
 SEARCH = 24  # the number of candidates of every entrant
 
@@ -23,44 +23,48 @@ _LARGEST: Axes = {"k": (4, 32), "down": (1, 8)}
 
 LINEUP: Mapping[str, Entrant] = {
     # The paper's family: uncoordinated, coordinated, with a subset, and whole models.
-    "pao-fed-u": Entrant("pao-fed-u1", {**_WIDTHS, **_STEPS, **_AGES}),
-    "pao-fed-c": Entrant("pao-fed-c1", {**_WIDTHS, **_STEPS, **_AGES}),
-    "pso-fed": Entrant("pso-fed", {"shared": (4, 32), "subset": (0.1, 0.3), **_STEPS, **_AGES}),
-    "online-fed": Entrant("online-fed", {"subset": (0.02, 0.1, 0.3, 0.6), **_STEPS, **_AGES}),
-    "online-fedsgd": Entrant(
+    "pao-fed-u": Entrant.of("pao-fed-u1", {**_WIDTHS, **_STEPS, **_AGES}),
+    "pao-fed-c": Entrant.of("pao-fed-c1", {**_WIDTHS, **_STEPS, **_AGES}),
+    "pso-fed": Entrant.of("pso-fed", {"shared": (4, 32), "subset": (0.1, 0.3), **_STEPS, **_AGES}),
+    "online-fed": Entrant.of("online-fed", {"subset": (0.02, 0.1, 0.3, 0.6), **_STEPS, **_AGES}),
+    "online-fedsgd": Entrant.of(
         "online-fedsgd",
         {"step_size": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2), "staleness": (1.0, 0.5, 0.2)},
     ),
     # Asynchronous servers.
-    "fed-async": Entrant("fed-async", {**_OR_WHOLE, **_STEPS, "alpha": (0.6, 0.1)}),
-    "fed-buff": Entrant("fed-buff", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
-    "cached-mean": Entrant("cached-mean", {**_OR_WHOLE, **_MORE_STEPS}),
-    "ace": Entrant("ace", {**_OR_WHOLE, **_STEPS, "rate": (1.0, 0.1)}),
-    "ca2fl": Entrant("ca2fl", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
-    "temporally-weighted": Entrant("temporally-weighted", {**_OR_WHOLE, **_MORE_STEPS}),
-    "aso-fed": Entrant("aso-fed", {**_OR_WHOLE, **_STEPS, "pull": (1.0, 0.1)}),
-    "fed-at": Entrant("fed-at", {**_OR_WHOLE, **_STEPS, "tiers": (2, 5)}),
+    "fed-async": Entrant.of("fed-async", {**_OR_WHOLE, **_STEPS, "alpha": (0.6, 0.1)}),
+    "fed-buff": Entrant.of("fed-buff", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
+    "cached-mean": Entrant.of("cached-mean", {**_OR_WHOLE, **_MORE_STEPS}),
+    "ace": Entrant.of("ace", {**_OR_WHOLE, **_STEPS, "rate": (1.0, 0.1)}),
+    "ca2fl": Entrant.of("ca2fl", {**_OR_WHOLE, **_STEPS, "buffer": (10, 40)}),
+    "temporally-weighted": Entrant.of("temporally-weighted", {**_OR_WHOLE, **_MORE_STEPS}),
+    "aso-fed": Entrant.of("aso-fed", {**_OR_WHOLE, **_STEPS, "pull": (1.0, 0.1)}),
+    "fed-at": Entrant.of("fed-at", {**_OR_WHOLE, **_STEPS, "tiers": (2, 5)}),
     # Other channels: what travels.
-    "masked": Entrant("masked", {**_WIDTHS, **_STEPS, **_AGES}),
-    "quantised-8": Entrant("quantised:bits=8,down_bits=8", {**_WIDTHS, **_STEPS, **_AGES}),
-    "quantised-4": Entrant("quantised:bits=4,down_bits=4", {**_WIDTHS, **_STEPS, **_AGES}),
-    "top-k": Entrant("top-k", {**_LARGEST, **_STEPS, **_AGES}),
-    "ternary": Entrant("ternary", {**_LARGEST, **_MORE_STEPS}),
-    "triggered": Entrant("triggered:staleness=0.2", {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)}),
-    "triggered-by-chance": Entrant(
+    "masked": Entrant.of("masked", {**_WIDTHS, **_STEPS, **_AGES}),
+    "quantised-8": Entrant.of("quantised:bits=8,down_bits=8", {**_WIDTHS, **_STEPS, **_AGES}),
+    "quantised-4": Entrant.of("quantised:bits=4,down_bits=4", {**_WIDTHS, **_STEPS, **_AGES}),
+    "top-k": Entrant.of("top-k", {**_LARGEST, **_STEPS, **_AGES}),
+    "ternary": Entrant.of("ternary", {**_LARGEST, **_MORE_STEPS}),
+    "triggered": Entrant.of(
+        "triggered:staleness=0.2", {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)}
+    ),
+    "triggered-by-chance": Entrant.of(
         "triggered:rule=stochastic,staleness=0.2",
         {**_WIDTHS, **_STEPS, "threshold": (0.1, 0.3)},
     ),
-    "wide-down": Entrant("wide-down", {"up": (1, 4), "down": (16, 64), **_STEPS, **_AGES}),
+    "wide-down": Entrant.of("wide-down", {"up": (1, 4), "down": (16, 64), **_STEPS, **_AGES}),
     # Other devices: what a device does with a sample; and a server with momentum.
-    "fed-prox": Entrant("fed-prox", {**_OR_WHOLE, **_STEPS, "pull": (0.1, 0.01)}),
-    "decaying": Entrant("decaying", {**_WIDTHS, **_STEPS, "half": (500.0, 2000.0)}),
-    "server-momentum": Entrant("server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}),
+    "fed-prox": Entrant.of("fed-prox", {**_OR_WHOLE, **_STEPS, "pull": (0.1, 0.01)}),
+    "decaying": Entrant.of("decaying", {**_WIDTHS, **_STEPS, "half": (500.0, 2000.0)}),
+    "server-momentum": Entrant.of(
+        "server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}
+    ),
     # Several of these together.
-    "quantised-clipped": Entrant(
+    "quantised-clipped": Entrant.of(
         "quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_STEPS, **_AGES}
     ),
-    "cached-quantised": Entrant("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
+    "cached-quantised": Entrant.of("cached-mean:bits=8", {**_WIDTHS, **_MORE_STEPS}),
 }
 _NO_NAME = re.compile(r"[^\w.-]+")  # what a name has not, since the files of entrants bear names
 
@@ -87,20 +91,26 @@ def entrants_of(names: str | None, own: Iterable[Sequence[str]] = ()) -> dict[st
 def own_entrant(word: str, grid: Sequence[str]) -> Entrant:
     """Return an algorithm's word with what it may choose from, as in `shared=1,4` for an option.
 
-    >>> own_entrant("online-fed:step_size=0.4", ["subset=0.1,0.3"]).candidates()
-    ['online-fed:step_size=0.4,subset=0.1', 'online-fed:step_size=0.4,subset=0.3']
+    >>> print(*own_entrant("online-fed:step_size=0.4", ["subset=0.1,0.3"]).candidates())
+    online-fed:step_size=0.4,subset=0.1 online-fed:step_size=0.4,subset=0.3
     """
     axes = dict(map(_axis, grid))
     if len(axes) < len(grid):
         raise InputError(f"{word} {' '.join(grid)}: expected each option once")
-    entrant = Entrant(word, axes)
+    entrant = Entrant.of(word, axes)
+    known = taken_by(entrant.setup.row)
+    for key in axes:
+        if key not in known:
+            raise InputError(f"{word}: {unknown('option', key, known)}", key=key)
+    if taken := axes.keys() & entrant.setup.values.keys():
+        raise InputError(f"{word} {' '.join(grid)}: {taken.pop()} is given twice")
     if (tried := prod(map(len, axes.values()))) > SEARCH:
         raise InputError(
             f"{word} has {tried} candidates: expected at most {SEARCH}, as many as every other "
             f"entrant has"
         )
     for candidate in entrant.candidates():
-        from_text(candidate)  # an option that the method does not take is refused now
+        candidate.algorithm()  # an option that the method does not take is refused now
     return entrant
 
 

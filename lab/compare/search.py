@@ -5,20 +5,19 @@ within every budget that it fits in, some other candidate is clearly better.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 from lab.compare.settings import Extent
-from paofed.racing import TOLERANCE
-from paofed.racing.arena import Arena
-from paofed.racing.meeting import share_of, simulated, spent
-from paofed.racing.race import seed_of
-from paofed.racing.rejection import Standing, hopeful, student_of_race, winner_of, within
+from paofed.algorithms import Algorithm
+from paofed.algorithms.setup import resolve
+from paofed.experiments import TOLERANCE
+from paofed.experiments.arena import Arena
+from paofed.experiments.experiment import Experiment, spent
+from paofed.experiments.rejection import Standing, student_of_race, survivors, winner_of, within
 from paofed.report.comparison.judged import Purse
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Report
+from paofed.simulate.stopping import Report, part_of
 from paofed.world.worlds import Setting
 
 MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends with the paper's options
@@ -33,7 +32,7 @@ class Pick(NamedTuple):
 
 
 def purses_of(
-    scenario: Setting, tariffs: Sequence[str], extent: Extent, seed: int, crew: Crew
+    scenario: Setting, tariffs: Sequence[str], extent: Extent, experiment: Experiment
 ) -> list[list[Purse]]:
     """Measure what MEASURE spends in the worlds of the search, and derive budgets from it.
 
@@ -42,8 +41,7 @@ def purses_of(
     """
     results, found = list[Result](), list[list[Purse]]()
     for number, runs in enumerate(extent.rounds):
-        results.append(simulated(scenario, [MEASURE], runs=runs, seed=seed_of(seed, 1 + number),
-                                 crew=crew))  # fmt: skip
+        results.append(experiment.run(scenario, [resolve(MEASURE)], runs, 1 + number))
         purses = product(tariffs, BUDGETS.items())
         found.append([
             Purse(tariff, budget, times * spent(results, MEASURE, tariff))
@@ -54,26 +52,26 @@ def purses_of(
 
 def search(
     arena: Arena,
-    candidates: Sequence[str],
+    methods: Mapping[str, Algorithm],
     purses: Sequence[Sequence[Purse]],
     extent: Extent,
-    seed: int,
-    crew: Crew,
+    experiment: Experiment,
     report: Report,
 ) -> dict[Purse, Pick]:
     """Find the best candidate within each purse; a purse that nothing fits in is left out.
 
-    `purses` are those of each round, as `purses_of` measures them.
+    `methods` are its candidates by name; `purses` are those of each round, as `purses_of` measures
+    them.
     """
-    ran = partial(simulated, arena.scenario, crew=crew)
-    student = student_of_race(len(candidates), len(extent.rounds))
-    left, results, total = list(candidates), list[Result](), sum(extent.rounds)
+    student = student_of_race(len(methods), len(extent.rounds))
+    left, results, total = list(methods), list[Result](), sum(extent.rounds)
     for number, runs in enumerate(extent.rounds):
-        begun, part = sum(extent.rounds[:number]) / total, runs / total
-        told = partial(share_of, report, begun, part)
-        results.append(ran(left, runs=runs, seed=seed_of(seed, 1 + number), report=told))
+        begun = sum(extent.rounds[:number])
+        told = part_of(report, begun / total, (begun + runs) / total)
+        met = [methods[word] for word in left]
+        results.append(experiment.run(arena.scenario, met, runs, 1 + number, told))
         fits = {purse: _fitting(arena, results, left, purse) for purse in purses[number]}
-        may_win = hopeful(fits.values(), TOLERANCE, student)
+        may_win = {word for one in fits.values() for word in survivors(one, TOLERANCE, student)}
         left = [word for word in left if word in may_win]
         if not left:
             break

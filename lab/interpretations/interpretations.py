@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from lab.interpretations.rules import newest_before_counting, plain_mean
-from lab.interpretations.steps import StepChoice, stretched
+from lab.interpretations.step_sizes import StepChoice
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import ServerRule
@@ -15,7 +15,8 @@ from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import ScenarioError
-from paofed.report.paper.claims import SGD, U1
+from paofed.experiments.paper.claims import SGD, U1
+from paofed.experiments.paper.stages import stretched
 from paofed.world.delays import ListedDelay, SteppedDelay
 from paofed.world.recorded import Recorded
 from paofed.world.scenario import Scenario

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from lab.interpretations.study import InterpretationStudy
-from paofed.report.shared.markup import drawn, interval, page
+from paofed.report.shared.pages import drawn, interval, page
 from paofed.simulate.results.estimates import Estimate
 from paofed.table import NAME, NUMBER, CellForm, ShownColumn, ShownTable, estimated, numeric
 

@@ -1,4 +1,4 @@
-"""The study of interpretations: each finished unit is a file, so that a second start goes on."""
+"""The study of interpretations: what was run of each of them, and what that says of the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.interpretations.amount import Amount
+from lab.interpretations.cell import computed, to_run
 from lab.interpretations.interpretations import Interpretation
-from lab.interpretations.steps import START, stretched
-from lab.interpretations.unit import computed, to_run
-from paofed.algorithms.spec import from_text
+from lab.interpretations.step_sizes import START
+from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
+from paofed.experiments.paper.claims import CLAIMS, II, Claim, I
+from paofed.experiments.paper.stages import OpenStage, stretched
 from paofed.files import write_table
-from paofed.report.paper.claims import CLAIMS, II, Claim, I
-from paofed.report.paper.experiment import OpenStage
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
@@ -167,27 +167,23 @@ def gathered(
     interpretations: Sequence[Interpretation],
     effort: Amount,
     seed: int,
-    folder: Path,
     open_stage: OpenStage,
     crew: Crew = HERE,
 ) -> InterpretationStudy:
-    """Load the units that are finished, compute the others, and save each of them."""
-    units = [(interpretation, setting) for interpretation in interpretations for setting in LINEUPS]
+    """Run every interpretation in every setting; one that changes nothing there is left out."""
+    cells = [(interpretation, setting) for interpretation in interpretations for setting in LINEUPS]
     results: dict[Interpretation, dict[str, Result]] = {
         interpretation: {} for interpretation in interpretations
     }
-    for number, (interpretation, setting) in enumerate(units, start=1):
-        path = folder / f"{interpretation.key}-{setting}.npz"
+    for number, (interpretation, setting) in enumerate(cells, start=1):
         whole = Scenario.load(setting)
         scenario = stretched(whole, whole.ticks // effort.shorter)
-        methods = to_run(interpretation, scenario, [from_text(name) for name in LINEUPS[setting]])
+        methods = to_run(interpretation, scenario, [resolve(name) for name in LINEUPS[setting]])
         if not methods:
             continue
-        if not path.exists():
-            runs = counted(effort.runs_of(interpretation), "run")
-            what = f"unit {number} of {len(units)}: {interpretation.key}, {setting}, {runs}"
-            with open_stage(what) as report:
-                found = computed(interpretation, scenario, methods, effort, seed, report, crew)
-            found.save(path)
-        results[interpretation][setting] = Result.load(path)
+        runs = counted(effort.runs_of(interpretation), "run")
+        what = f"cell {number} of {len(cells)}: {interpretation.key}, {setting}, {runs}"
+        with open_stage(what) as report:
+            found = computed(interpretation, scenario, methods, effort, seed, report, crew)
+        results[interpretation][setting] = found
     return InterpretationStudy(results)

@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from lab.rehearsal.fate import START
-from paofed.core.learners import FORGETFUL
+from paofed.core.learners import AGREED
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
+from paofed.live.protocol.quantity import Quantity
 
+# What fleets follow in rehearsals: the paper's rows, a published server, windows of few bits.
+WHOLE, UNBOUNDED, FEW_BITS = "online-fedsgd", "fed-async", "quantised"
+ROWS = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", WHOLE)
+METHODS = (*ROWS, FEW_BITS, UNBOUNDED)
 MOST_TICKS_LATE = 6  # the highest age limit of these fleets
 
 
@@ -28,8 +31,8 @@ def picked(random: np.random.Generator) -> Manifest:
         tick_seconds=1.0,
         start=START,
         epoch=int(random.integers(256)),
-        inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
-        target=Scaling(name="y"),
+        inputs=(Quantity(name="a"), Quantity(name="b", offset=0.5, scale=2.0)),
+        target=Quantity(name="y"),
     )
     limited = manifest if random.random() < 0.5 else _limited(manifest)
     bounded = replace(
@@ -53,7 +56,7 @@ def _learning(manifest: Manifest) -> Manifest:
     The learner is drawn from the manifest's seed, so that all other choices of a rehearsal stay.
     """
     own = np.random.default_rng(manifest.seed)
-    learner = None if own.random() < 0.5 else tuple(FORGETFUL)[int(own.integers(len(FORGETFUL)))]
+    learner = None if own.random() < 0.5 else AGREED[int(own.integers(len(AGREED)))]
     forgets = learner is not None and own.random() < 0.5
     return replace(
         manifest, learner=learner, forgetting=float(own.uniform(0.5, 1)) if forgets else None
@@ -66,13 +69,13 @@ def _unbounded(manifest: Manifest) -> Manifest:
     if own.random() < 0.75:
         return manifest
     options = {"alpha": float(own.uniform(0.1, 1)), "decay": float(own.uniform(0, 2))}
-    return replace(manifest, algorithm=UNBOUNDED[0], options=options, clip=None)
+    return replace(manifest, algorithm=UNBOUNDED, options=options, clip=None)
 
 
 def _few_bits(manifest: Manifest) -> Manifest:
     """Return the manifest, for a quarter of the paper's rows with fewer bits, by its seed."""
     own = np.random.default_rng([manifest.seed, 2])
-    if manifest.algorithm in UNBOUNDED or own.random() < 0.75:
+    if manifest.algorithm == UNBOUNDED or own.random() < 0.75:
         return manifest
     options = {"bits": int(own.integers(2, 17)), "down_bits": int(own.choice([4, 8, 32]))}
     return replace(manifest, algorithm=FEW_BITS, options=options)

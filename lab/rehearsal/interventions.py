@@ -6,17 +6,15 @@ from typing import Protocol
 
 from lab.rehearsal.auditor import Auditor
 from lab.rehearsal.fate import Fate
-from lab.rehearsal.fleets import MOST_TICKS_LATE
+from lab.rehearsal.fleets import METHODS, MOST_TICKS_LATE, UNBOUNDED
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import StoreError
-from paofed.live.journal.host import Sync
+from paofed.live.journal.database import StoreError, Sync
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import SERVED, UNBOUNDED
+from paofed.live.protocol.quantity import Quantity
 
 _CONFIRMATION = ("inside confirmation", "after confirmation")
 _EPOCH = ("inside epoch", "before epoch's commit", "after epoch's commit", *_CONFIRMATION)
@@ -46,13 +44,13 @@ def intervention(fate: Fate, name: str, folder: Path) -> Intervention | None:
     """Return the intervention of a name, with details by the seed; None if it is impossible now."""
     with closing(Store.open(folder)) as store:
         if name == "change":
-            return _Change(_changes(fate, store.manifest()), fate.wall)
+            return _Change(_changes(fate, store.epochs.manifest()), fate.wall)
         now = _present(store, fate.wall).tick
-        ticks = fate.random.integers(store.reaches(), now + 1, _TRIES).tolist()
+        ticks = fate.random.integers(store.past.reaches(), now + 1, _TRIES).tolist()
         if name == "rollback":
             return _Rollback(ticks[0], fate.wall)
         whole = [tick for tick in ticks if _is_unbroken(store, tick)]
-        device = int(fate.random.integers(len(store.members())))
+        device = int(fate.random.integers(len(store.roster.members())))
         return _Without(device, whole[0], fate.wall) if whole else None
 
 
@@ -65,7 +63,7 @@ def _present(store: Store, wall: float) -> Coordinator:
 
 def _is_unbroken(store: Store, tick: int) -> bool:
     try:
-        store.require_unbroken(tick)
+        store.past.require_unbroken(tick)
     except StoreError:
         return False
     return True
@@ -97,7 +95,7 @@ class _Rollback:
 
     def do(self, folder: Path, sync: Sync) -> None:
         with closing(Store.open(folder)) as store:
-            server = rolled_back(_present(store, self._now), store.at(self._tick).server)
+            server = rolled_back(_present(store, self._now), store.past.at(self._tick).server)
             store.begin_epoch(server, "rolled back", sync)
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
@@ -113,8 +111,8 @@ class _Without:
 
     def do(self, folder: Path, sync: Sync) -> None:
         with closing(Store.open(folder)) as store:
-            present, then = _present(store, self._now), store.at(self._tick)
-            server = replayed(present, then.server, store.since(then), {self._device})
+            present, then = _present(store, self._now), store.past.at(self._tick)
+            server = replayed(present, then.server, store.past.since(then), {self._device})
             store.begin_epoch(server, "without one", sync)
 
     def tell(self, auditor: Auditor, server: Coordinator) -> None:
@@ -146,7 +144,7 @@ def _changes(fate: Fate, manifest: Manifest) -> Changes:
     random = fate.random
     match fate.one_of(_CHANGES):
         case "algorithm":
-            others = [name for name in SERVED if name != manifest.algorithm]
+            others = [name for name in METHODS if name != manifest.algorithm]
             return Changes(values={"algorithm": fate.one_of(others)})
         case "shared" if manifest.shared < manifest.features:
             return Changes(values={"shared": manifest.shared + 1})
@@ -157,10 +155,10 @@ def _changes(fate: Fate, manifest: Manifest) -> Changes:
             return Changes(values={"max_age": manifest.max_age % MOST_TICKS_LATE + 1})
         case "input":
             name = f"more {len(manifest.inputs)}"
-            return Changes(inputs=(Scaling(name=name, offset=1.0, scale=0.5),))
+            return Changes(inputs=(Quantity(name=name, offset=1.0, scale=0.5),))
         case "range":
             return Changes(ranges={manifest.target.name: (-8.0 - manifest.epoch / 256, 8.0)})
-        case "clip" if manifest.algorithm in UNBOUNDED:
+        case "clip" if manifest.algorithm == UNBOUNDED:
             other = {"alpha": 0.25} if manifest.options is None else None
             return Changes(values={"options": other})
         case "clip":

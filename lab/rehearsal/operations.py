@@ -11,7 +11,8 @@ from pathlib import Path
 from lab.rehearsal.auditor import Auditor, BrokenPromiseError
 from lab.rehearsal.fate import Fate
 from lab.rehearsal.interventions import WRITES, Backup, Intervention, intervention
-from paofed.live.journal.database import CONFIRMED, FILE, StoreError
+from paofed.live.journal.confirmation import CONFIRMED
+from paofed.live.journal.database import FILE, StoreError
 from paofed.live.journal.store import Store
 
 CRASHES = (
@@ -152,4 +153,4 @@ def _on_a_twin(folder: Path, does: Intervention) -> tuple[str, bytes]:
 def _found(folder: Path) -> tuple[str, bytes]:
     """Return what a fleet has agreed on, and the state of its server."""
     with closing(Store.open(folder)) as store:
-        return store.manifest().to_json(), store.recover().digest()
+        return store.epochs.manifest().to_json(), store.recover().digest()

@@ -9,6 +9,7 @@ import numpy as np
 
 from paofed.algorithms import outside
 from paofed.algorithms.base import Algorithm, Exchange, require_record
+from paofed.algorithms.fed_ridge import fed_ridge
 from paofed.algorithms.online_fed import online_fed, online_fedsgd
 from paofed.algorithms.pao_fed import PAO_FED
 from paofed.algorithms.pso_fed import pso_fed
@@ -20,7 +21,7 @@ from paofed.core.rules import Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
-__all__ = ["ALGORITHMS", "RIVALS", "Algorithm", "algorithm", "options_of"]
+__all__ = ["ALGORITHMS", "RIVALS", "SHARING_SUMS", "Algorithm", "algorithm", "options_of"]
 
 # The rows of the paper. The keywords of a factory are the options that shape its row and no other
 # row. Published methods that people would use instead are in RIVALS.
@@ -31,6 +32,9 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     **PAO_FED,
 }
 
+# Methods whose devices share what they know of their samples instead of models.
+SHARING_SUMS: Mapping[str, Callable[..., Algorithm]] = {"fed-ridge": fed_ridge}
+OURS: Mapping[str, Callable[..., Algorithm]] = {**ALGORITHMS, **SHARING_SUMS, **RIVALS}
 
 # These options can be set on any finished record; all other options belong to the factory.
 _OF_SERVER = ("staleness", "divisor", "clip", "aside")
@@ -73,8 +77,8 @@ def algorithm(
     Of the paper's server: `staleness`, the base of the weight base^age of late messages, `divisor`
     of the sum of updates, "class" or "coverage", `clip`, how many usual innovations a message may
     be off, and whether devices that are always far off are set `aside`. Of the paper's learner:
-    `bound`, how many usual errors a step may count, `learner`, "lms", "two-speed" or "rls", and
-    its `forgetting`.
+    `bound`, how many usual errors a step may count, `learner`, "lms", "two-speed", "rls" or
+    "weighed", and its `forgetting`.
 
     >>> algorithm("pao-fed-u1", shared=32, step_size=0.2).name
     'pao-fed-u1:shared=32,step_size=0.2'
@@ -121,14 +125,17 @@ def _server(row: Algorithm, own: dict[str, Any]) -> Newest | Bounded:
     """Set the options `own` on the paper's server rule; `clip` makes it the rule Bounded."""
     if isinstance(row.server, ServerRule):
         raise AlgorithmError(
-            f"{row.name} has a server rule of its own, which has no option {next(iter(own))!r}"
+            f"{row.name} has a server rule of its own, which has no option {next(iter(own))!r}",
+            key=next(iter(own)),
         )
     if "staleness" in own:
         own["staleness"] = Geometric(own["staleness"])
     if isinstance(row.server, Bounded) or not own.keys() & {"clip", "aside"}:
         return replace(row.server, **own)
     if "clip" not in own:
-        raise AlgorithmError(f"{row.name} sets nobody aside without clip: give clip too, such as 6")
+        raise AlgorithmError(
+            f"{row.name} sets nobody aside without clip: give clip too, such as 6", key="aside"
+        )
     return Bounded(**{"staleness": row.server.staleness, "divisor": row.server.divisor, **own})
 
 
@@ -137,7 +144,8 @@ def _learner(row: Algorithm, own: dict[str, Any]) -> Learner:
     now = chosen(row.learner)
     if now is None:
         raise AlgorithmError(
-            f"{row.name} has a learner of its own, which has no option {next(iter(own))!r}"
+            f"{row.name} has a learner of its own, which has no option {next(iter(own))!r}",
+            key=next(iter(own)),
         )
     if own.get("learner", now.learner) != now.learner:
         # The same number means something else to another learner.
@@ -155,7 +163,7 @@ def _given(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _named(name: str, options: Mapping[str, object]) -> str:
-    """Add options to a name as `from_text` reads them.
+    """Add options to a name, which people may have given to a record of their own.
 
     A new value replaces the old value of the same option.
     """
@@ -194,9 +202,9 @@ def in_short(factory: Callable[..., Algorithm]) -> str:
 
 def _factory(name: str) -> Callable[..., Algorithm]:
     """Return the factory of the algorithm `name`; outside code cannot replace a name of ours."""
-    factory = ALGORITHMS.get(name) or RIVALS.get(name) or outside.factory_of(name)
+    factory = OURS.get(name) or outside.factory_of(name)
     if factory is None:
-        known = [*ALGORITHMS, *RIVALS, *(entry.name for entry in outside.brought())]
+        known = [*OURS, *(entry.name for entry in outside.brought())]
         raise AlgorithmError(unknown("algorithm", name, dict.fromkeys(known)))
     return factory
 
@@ -207,11 +215,11 @@ def _build(name: str, given: Mapping[str, Any]) -> Algorithm:
     for key in given:
         if key not in options:
             takes = ", ".join(options) or "no options of its own"
-            raise AlgorithmError(f"{name} has no option {key!r}; it takes {takes}")
+            raise AlgorithmError(f"{name} has no option {key!r}; it takes {takes}", key=key)
     for key, parameter in options.items():
         if parameter.default is parameter.empty and key not in given:
             meaning = _MEANING.get(key, f"write {name}:{key}=VALUE")
-            raise AlgorithmError(f"{name} needs {key!r}: {meaning}")
+            raise AlgorithmError(f"{name} needs {key!r}: {meaning}", key=key)
     return replace(factory(**given), name=name)
 
 
@@ -220,6 +228,7 @@ def _unshaped(record: Algorithm, given: Mapping[str, float]) -> Algorithm:
     if given:
         raise AlgorithmError(
             f"{', '.join(given)} cannot be set on the finished algorithm {own.name!r}: "
-            f"make the record with the value you want"
+            f"make the record with the value you want",
+            key=next(iter(given)),
         )
     return own

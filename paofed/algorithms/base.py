@@ -80,13 +80,21 @@ class Algorithm:
         if self.exchange == "live" and not self.downlink.served:
             raise AlgorithmError(
                 f"{self.name} has a downlink of its own, so it cannot do exchange 'live', in which "
-                f"the size of an answer is known before it is sent: use 'paper' or 'single'"
+                f"the size of an answer is known before it is sent: use 'paper' or 'single'",
+                key="exchange",
             )
         if self.exchange != "paper" and received and sizes[0] < features:
             raise AlgorithmError(
                 f"{self.name} sends back the window it has just received, so it cannot do exchange "
-                f"{self.exchange!r}: use 'paper', or a version whose uplink is the next window"
+                f"{self.exchange!r}: use 'paper', or a version whose uplink is the next window",
+                key="exchange",
             )
+
+    @property
+    def steps_by_lms(self) -> bool:
+        """Whether devices take LMS steps; step sizes of other learners mean something else."""
+        known = chosen(self.learner)
+        return known is not None and known.learner == "lms"
 
     @property
     def paper_parts(self) -> PaperParts | None:
@@ -119,6 +127,35 @@ class Algorithm:
         return parts
 
     @property
+    def can_bound(self) -> tuple[str, ...]:
+        """The options, "clip" and "bound", by which its parts can bound one message or sample."""
+        clip = () if isinstance(self.server, ServerRule) else ("clip",)
+        return clip if chosen(self.learner) is None else (*clip, "bound")
+
+    @property
+    def can_be_bounded(self) -> bool:
+        """Whether the server bounds what one device can do, or would with the option "clip"."""
+        return "clip" in self.can_bound or self.server.bounded
+
+    @property
+    def unserved(self) -> str | None:
+        """Say why no live fleet can follow the method; None if its parts say that one can."""
+        down, up = self.downlink, self.uplink
+        if self.subset is not None:
+            return "its server picks who takes part before any contact"
+        if isinstance(down, Windows) and down.width is not None and down == up:
+            return "it sends back the window it has just received, which takes two round trips"
+        if isinstance(down, Windows) and isinstance(up, Windows) and down.width != up.width:
+            return "its windows up and down differ in width, and a fleet agrees on one width"
+        for part in _KINDS:
+            record = getattr(self, part)
+            if not record.served:
+                return record.why_not or (
+                    f"its {part} does not say that it can be (`served` of {type(record).__name__})"
+                )
+        return None
+
+    @property
     def _bounds(self) -> dict[str, bool]:
         """The options that bound what one message or sample can do, and whether each is in use."""
         known = chosen(self.learner)
@@ -145,8 +182,13 @@ class Algorithm:
         return {part: getattr(self, part).waives for part in _KINDS}
 
     def describe(self) -> dict[str, object]:
-        """Name every part in plain words and numbers, for provenance."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        """Name every part in plain words and numbers, for provenance.
+
+        `learns_by` is the learner as the option `learner` names it, or None for another learner.
+        """
+        known = chosen(self.learner)
+        parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {**parts, "learns_by": None if known is None else known.learner}
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -172,8 +214,8 @@ def _check_part(name: str, part: str, record: object, kinds: tuple[type, ...]) -
         )
     for field in fields(record) if isinstance(record, Learner | Channel | ServerRule) else ():
         value = getattr(record, field.name)
-        number = field.name in ("waives", "served", "reach")
-        if not number and value is not None and not callable(value):
+        is_function = field.name not in ("waives", "served", "reach", "why_not", "bounded")
+        if is_function and value is not None and not callable(value):
             raise AlgorithmError(
                 f"{name}: {field.name} of its {part} is {value!r}: expected a function"
             )
@@ -195,7 +237,7 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        parts = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
         return {"kind": type(value).__name__} | {key: _plain(part) for key, part in parts.items()}
     if isinstance(value, partial):
         parts = {"function": value.func, "arguments": value.args}
@@ -211,14 +253,17 @@ def _plain(value: object) -> object:
 def check_step_size(value: float) -> None:
     """Refuse a step size that is not a positive, finite number."""
     if not _is_number(value) or not value > 0:
-        raise AlgorithmError(f"step size is {value!r}: expected a finite number above 0")
+        raise AlgorithmError(
+            f"step size is {value!r}: expected a finite number above 0", key="step_size"
+        )
 
 
 def check_max_age(value: int) -> None:
     """Refuse an age limit that is not a whole number from 0 on."""
     if not _is_whole(value) or not 0 <= value <= LONGEST:
         raise AlgorithmError(
-            f"max age is {value!r}: expected a whole number of ticks from 0 to {LONGEST}"
+            f"max age is {value!r}: expected a whole number of ticks from 0 to {LONGEST}",
+            key="max_age",
         )
 
 
@@ -229,7 +274,8 @@ def check_subset(value: float) -> None:
     if not (fraction or count):
         raise AlgorithmError(
             f"subset is {value!r}: expected a fraction above 0 and below 1, "
-            f"or a whole number of clients from 1 on"
+            f"or a whole number of clients from 1 on",
+            key="subset",
         )
 
 
@@ -243,4 +289,4 @@ def _is_number(value: object) -> bool:
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise AlgorithmError(unknown(kind, str(value), known))
+        raise AlgorithmError(unknown(kind, str(value), known), key=kind)

@@ -63,6 +63,22 @@ def factory_of(name: str) -> Callable[..., Algorithm] | None:
     return factory_brought(entries[0]) if entries else None
 
 
+def home_of(name: str) -> tuple[str, Path]:
+    """Return the name that a method has in the file that holds it, and this file, which is run."""
+    if factory_of(name) is None:
+        raise AlgorithmError(
+            f"{name} is no method of somebody's own: expected FILE.py:NAME, MODULE:NAME, or an "
+            f"entry point of {GROUP}"
+        )
+    value = next((entry.value for entry in brought() if entry.name == name), name)
+    placed = _PLACED.fullmatch(value)
+    if placed is None:
+        raise AlgorithmError(f"{name} is {value}: expected a name of a module")
+    if placed[1].endswith(_FILE):
+        return placed[2], Path(placed[1])
+    return placed[2], Path(import_module(placed[1]).__file__ or "")
+
+
 def brought() -> list["EntryPoint"]:
     """Return the entry points of installed packages; no package is imported yet."""
     from importlib.metadata import entry_points  # slow to import, and seldom needed
@@ -184,6 +200,6 @@ def _told(where: str) -> Iterator[None]:
     try:
         yield
     except PaofedError as error:
-        raise AlgorithmError(f"{where}: {error}") from error
+        raise AlgorithmError(f"{where}: {error}", key=getattr(error, "key", None)) from error
     except (Exception, SystemExit) as error:
         raise AlgorithmError(f"{where} raised {in_one_line(error)}") from error

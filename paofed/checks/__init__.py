@@ -12,13 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
+from paofed.algorithms.setup import resolve
 from paofed.checks import channels, learners, methods, servers
 from paofed.checks.cases import CLIENTS, FEWEST, large_for, usual_for
-from paofed.errors import AlgorithmError, ContractError, unknown, whole
+from paofed.core.parts import told_sizes
+from paofed.errors import AlgorithmError, ContractError, RuleError, unknown, whole
 from paofed.simulate.engines.guarded import guarded
 
-# Takes a part and the features of a model, returns what is wrong.
+# Takes a part and the features of a model, or how many numbers a channel's sender tells, and
+# returns what is wrong.
 Check = Callable[[Any, int], str | None]
 
 PROMISES: Mapping[str, Mapping[str, Check]] = {
@@ -83,10 +85,13 @@ def _hold(alg: Algorithm, part: str, name: str, features: int) -> None:
             words, complaint = "", check(alg, features)
         else:
             watched = getattr(guarded(alg, features, CLIENTS), part)
-            words, complaint = f"its {part} ", check(watched, features)
-    # A rule raised an error of its own, which already names the algorithm.
+            sizes = told_sizes(alg.learner, alg.server, features)
+            size = {"uplink": sizes.up, "downlink": sizes.down}.get(part, features)
+            words, complaint = f"its {part} ", check(watched, size)
+    except RuleError as error:
+        raise ContractError(fails + error.complaint) from error
     except AlgorithmError as error:
-        raise ContractError(fails + str(error).removeprefix(f"{alg.name}: ")) from error
+        raise ContractError(f"{fails}{error}") from error
     if complaint:
         raise ContractError(f"{fails}{words}{complaint}")
 

@@ -9,7 +9,7 @@ import numpy as np
 from paofed.checks.cases import CLIENTS, copied, leaves_alone, models, repeats, same, stamps
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Bytes, Part, Stamp, travelled
-from paofed.errors import AlgorithmError
+from paofed.errors import RuleError
 from paofed.simulate.engines.guarded import same_coordinates, same_values
 
 
@@ -106,8 +106,8 @@ def _enough(channel: Any, features: int) -> str | None:
             there = elsewhere.decoded(made)  # before `decode` here, which may change its bytes
             here = [channel.decode(payload, stamp) for payload, stamp in made]
             complaint = "" if same(here, there) else "it makes something else"
-        except AlgorithmError as error:
-            complaint = f"its {str(error).partition(': its ')[2]}"  # the method is named already
+        except RuleError as error:
+            complaint = error.complaint
     if not complaint:
         return None
     return (

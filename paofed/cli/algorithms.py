@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import NamedTuple
 
-from paofed.algorithms import ALGORITHMS, RIVALS, Algorithm, in_short, keywords_of
+from paofed.algorithms import OURS, Algorithm, in_short, keywords_of
 from paofed.algorithms.outside import brought, factory_brought, package_of
 from paofed.cli.shared.progress import say
 from paofed.errors import AlgorithmError
 from paofed.words import table
 
 EXAMPLE = "paofed algorithms --json"
-_OWN = {**ALGORITHMS, **RIVALS}
 
 
 class _Row(NamedTuple):
@@ -30,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print every algorithm with its options and, in a second line, what it does."""
-    own = (_Row(name, _options(made), in_short(made), "") for name, made in _OWN.items())
+    own = (_Row(name, _options(made), in_short(made), "") for name, made in OURS.items())
     rows = [*own, *_outside()]
     if args.json:
         print(json.dumps({row.name: _as_json(row) for row in rows}, indent=2, default=str))
@@ -45,7 +44,8 @@ def run(args: Namespace) -> int:
     print("\nall take step_size and max_age (the scenario's) and exchange (paper, single or live);")
     print("with the paper's server staleness (their own), divisor (class or coverage) and, against")
     print("broken sensors, clip (in usual innovations) and aside (with clip: yes or no);")
-    print("with the paper's learner bound (in usual errors) and learner (lms, two-speed or rls)")
+    print("with the paper's learner bound (in usual errors) and learner (lms, two-speed,")
+    print("rls or weighed)")
     return 0
 
 
@@ -64,7 +64,7 @@ def _outside() -> Iterator[_Row]:
     names = [entry.name for entry in entries]
     for entry in entries:
         package = package_of(entry)
-        if entry.name in _OWN:
+        if entry.name in OURS:
             say(f"{package} brings {entry.name!r}, a name of paofed's own: paofed's is used")
         elif names.count(entry.name) > 1:
             say(f"{package} brings {entry.name!r}, and so do others: name it as {entry.value}")

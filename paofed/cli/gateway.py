@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from paofed.cli.shared.progress import duration
+from paofed.cli.shared.own_method import add_method, admit_given
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
+from paofed.durations import duration
 from paofed.errors import InputError
 from paofed.live.gateway.examples import example
 from paofed.live.gateway.settings import GatewaySettings
@@ -32,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", type=Path, metavar="GATEWAY.toml",
         help="file that says what to hear and publish; docs/gateway.md has its keys")  # fmt: skip
+    add_method(parser)
     add("--list", action="store_true", help="show the sources that were seen and which take part")
     add("--json", action="store_true", help="with --list: print it as JSON")
     add("--example", choices=PRESETS, help="print such a file to begin with")
@@ -44,6 +46,7 @@ def run(args: Namespace) -> int:
         return 0
     if args.file is None:
         raise InputError("expected GATEWAY.toml, or --example for one to begin with")
+    admit_given(args)
     settings = GatewaySettings.load(args.file)
     if args.list:
         return _list(settings, as_json=args.json)

@@ -19,13 +19,14 @@ from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of,
 from paofed.cli.shared.progress import say
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.tariffs import TARIFFS
+from paofed.experiments import TOLERANCE
+from paofed.experiments.plan.field import FIELD
 from paofed.files import make_folder, require_folder, write_text
-from paofed.planning.field import FIELD
-from paofed.racing import TOLERANCE
 from paofed.simulate.engines import announced
+from paofed.simulate.stopping import Interrupted
 
 if TYPE_CHECKING:
-    from paofed.planning.record import FleetPlan
+    from paofed.experiments.plan.record import FleetPlan
 
 EXAMPLE = "paofed plan setting-1 --tick 1h --budget 2kB/day/device --tariff mqtt-tls"
 
@@ -48,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "as in up=31,down=29 (default: %(default)s)")  # fmt: skip
     add("--algorithm", nargs="+", action="extend", metavar="NAME",
         help="methods to try; options that are given are not varied (default: "
-        f"{' '.join(FIELD)})")  # fmt: skip
+        f"{' '.join(map(str, FIELD))})")  # fmt: skip
     add("--exchange", choices=get_args(Exchange), default="live",
         help="order of a contact (default: %(default)s, as in a live fleet)")  # fmt: skip
     add("--tolerance", type=float, default=TOLERANCE, metavar="DB",
@@ -64,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Make the plan, write it, and say what to do with it."""
-    from paofed.planning.plan import PlanInterrupted, plan
+    from paofed.experiments.plan.plan import plan
 
     worlds.check(args)
     if args.step_size is not None:
@@ -91,7 +92,7 @@ def run(args: Namespace) -> int:
                 report=progress,
                 **crew._asdict(),
             )
-        except PlanInterrupted as interrupt:
+        except Interrupted as interrupt:
             if interrupt.plan is not None:
                 say(str(interrupt.plan))
             raise
@@ -101,9 +102,8 @@ def run(args: Namespace) -> int:
 
 
 def _write(found: "FleetPlan", folder: Path) -> None:
-    from paofed.planning.use import FILE, scenario_file
-    from paofed.report.plan.figure import CAPTION, front
-    from paofed.report.plan.page import build
+    from paofed.experiments.plan.use import FILE, scenario_file
+    from paofed.report.plan import CAPTION, build, front
     from paofed.report.shared.figures import save_all
 
     command = shlex.join(["paofed", *sys.argv[1:]])
@@ -115,7 +115,7 @@ def _write(found: "FleetPlan", folder: Path) -> None:
 
 
 def _text(found: "FleetPlan", folder: Path) -> str:
-    from paofed.planning.use import FILE, advice, commands
+    from paofed.experiments.plan.use import FILE, advice, commands
 
     steps = [*commands(found, str(folder / FILE)), *filter(None, [advice(found)])]
     return f"{found}\n\n" + "\n".join([*steps, f"open {folder / 'plan.html'}"])

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from paofed.archives import is_run
+from paofed.cli.shared.own_method import add_method, admit_given
 from paofed.errors import InputError
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.sample_lines import SampleReader, opened
@@ -31,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what `paofed fleet model` wrote, or `paofed run --out` over a table")  # fmt: skip
     add("--input", type=Path, metavar="FILE",
         help="file of inputs (default: standard input; required with a run)")  # fmt: skip
+    add_method(parser)
     add("--algorithm", metavar="NAME",
         help="with a run: whose model predicts (default: the one with the least error on the "
         "server)")  # fmt: skip
@@ -39,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Predict rows of a table, or line by line, so that the command can stand in a pipe."""
     _require_archive(args.model)
+    admit_given(args)
     if is_run(args.model):
         return _rows(args)
     if args.algorithm is not None:
@@ -61,7 +64,7 @@ def run(args: Namespace) -> int:
 
 def _rows(args: Namespace) -> int:
     """Predict every row of a table that is like the table of a run."""
-    from paofed.report.run.table_run import TableRun
+    from paofed.deployment.table_run import TableRun
 
     found = TableRun.load(args.model)
     if args.input is None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from paofed.algorithms import Algorithm, made
+from paofed.algorithms import Algorithm
 from paofed.algorithms.base import Exchange, Settled
-from paofed.algorithms.spec import parted
+from paofed.algorithms.setup import Setup
 from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
@@ -101,7 +101,7 @@ def run(args: Namespace) -> int:
 
 def _method(args: Namespace) -> Algorithm:
     """Make the algorithm of a word and of options beside it; no option may be given in both."""
-    name, options = parted(args.algorithm)
+    setup = Setup.of(args.algorithm)
     beside = {
         "shared": args.shared,
         "subset": args.subset,
@@ -112,14 +112,12 @@ def _method(args: Namespace) -> Algorithm:
         "divisor": args.divisor,
         "exchange": args.exchange,
     }
-    for key, value in beside.items():
-        if value is not None:
-            if key in options:
-                raise AlgorithmError(
-                    f"{key} is given twice: in {args.algorithm!r} and as an option"
-                )
-            options[key] = value
-    return replace(made(name, options), name=args.algorithm)
+    given = {key: value for key, value in beside.items() if value is not None}
+    for key in given.keys() & setup.values.keys():
+        raise AlgorithmError(
+            f"{key} is given twice: in {args.algorithm!r} and as an option", key=key
+        )
+    return replace(setup.with_(**given).algorithm(), name=args.algorithm)
 
 
 def _provenance(args: Namespace, method: Algorithm) -> dict[str, object]:

@@ -19,10 +19,10 @@ from paofed.cli.shared.progress import say
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole
+from paofed.experiments.paper.claims import FULL, QUICK
 from paofed.files import make_folder, write_text
-from paofed.report.paper.effort import FULL, QUICK
 from paofed.simulate.engines import USUAL, engine_of, preferred
-from paofed.simulate.results.result import versions
+from paofed.simulate.results.outcome import versions
 from paofed.words import counted
 
 EXAMPLE = "paofed reproduce --quick --out out"
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run the study stage by stage, and write what it says after each of them."""
     from paofed.cli.shared.study import StudyPage, as_text
-    from paofed.report.paper.experiment import run_study
+    from paofed.experiments.paper.stages import run_study
 
     effort = QUICK if args.quick else FULL
     if args.runs is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.outside import file_of
-from paofed.algorithms.spec import AUTO, from_text, resolve
+from paofed.algorithms.setup import AUTO, Setup
 from paofed.cli.shared import outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress, say
@@ -17,6 +17,7 @@ from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Interrupted
 from paofed.simulate.table import COLD_STARTS
@@ -24,7 +25,7 @@ from paofed.simulate.table.baselines import BASELINES, ON_REQUEST
 from paofed.words import counted
 
 if TYPE_CHECKING:
-    from paofed.racing.record import Race
+    from paofed.experiments.race.record import Race
     from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
@@ -75,7 +76,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--baselines", metavar="A,B,...",
         help="over a table: baselines to run, or none: "
         f"{', '.join(n.replace(' ', '-') for n in BASELINES)} (default: all but "
-        f"{' and '.join(ON_REQUEST)})")  # fmt: skip
+        f"{', '.join(n.replace(' ', '-') for n in ON_REQUEST)})")  # fmt: skip
+    add("--label-shares", type=_shares, default=(), metavar="A,B,...",
+        help="over a table: shares of the samples that have labels, as in 1%%,10%%,100%%; "
+        "everything is judged once more with each, which says from which share on contacts "
+        "pay")  # fmt: skip
     add("--no-clean", action="store_true",
         help="with faults: do not run everything a second time without them")  # fmt: skip
     add_engine_option(parser)
@@ -95,26 +100,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate with progress; an interrupt keeps the runs that were finished."""
-    from paofed.racing.choosing import choose
+    from paofed.experiments.race.choosing import choose
+    from paofed.simulate.table.label_shares import at_shares
 
     if args.out is not None:
         require_archive(args.out)
     worlds.check(args)
-    words = _asked(args)
+    asked = _asked(args)
     scenario = worlds.world_of(args)
+    at_shares(scenario, args.label_shares)  # refuses them now, not after a race
     given = [] if args.scenario is None else [args.scenario]
-    code = filter(None, map(file_of, words))
+    code = filter(None, (file_of(setup.row) for setup in asked))
     outputs.check(args, args.out, inputs=[*given, *scenario.files, *code])
     worlds.tell(scenario, args)
     with crew_of(args) as crew:
-        choice = choose(words, partial(_raced, scenario=scenario, args=args, crew=crew))
+        choice = choose(asked, partial(_raced, scenario=scenario, args=args, crew=crew))
         if args.step_size == AUTO:
             scenario = choice.with_step_of_lms(scenario)
-        methods = [resolve(method) for method in choice.methods]
-        cold_starts = _cold_starts(scenario, methods, args)
+        cold_starts = _cold_starts(scenario, choice.methods, args)
         if scenario.faults and not args.no_clean:
             say("faults: everything is run without them, too (--no-clean: not)")
-        result = _simulated(scenario, methods, cold_starts, args, crew)
+        result = _simulated(scenario, choice.methods, cold_starts, args, crew)
     result = choice.kept_in(result)
     if args.out is not None:
         result.save(args.out)
@@ -124,10 +130,12 @@ def run(args: Namespace) -> int:
         if result.runs == args.runs
         else [f"{args.runs - result.runs:,} of {counted(args.runs, 'run')}"]
     )
-    asked = [*result.provenance["baselines"], *result.provenance["apart"]]
-    if result.progressive is not None and result.progressive.baselines != asked:
+    beside = [*result.provenance["baselines"], *result.provenance["apart"]]
+    if result.baselines != beside:
         missing.append("the baselines")
-    if cold_starts and result.cold_start is None:
+    if args.label_shares and TableResult.of(result).label_shares is None:
+        missing.append("the shares of labels")
+    if cold_starts and TableResult.of(result).cold_start is None:
         missing.append("the cold starts")
     if missing:
         say(f"interrupted: kept what was finished, without {' and '.join(missing)}")
@@ -144,39 +152,50 @@ def _step_size(text: str) -> float | str:
         raise ArgumentTypeError(f"{text!r} is neither a number nor {AUTO}") from None
 
 
-def _asked(args: Namespace) -> list[str]:
+def _shares(text: str) -> tuple[float, ...]:
+    """Read shares of labels, each a number or a percentage."""
+    try:
+        return tuple(
+            float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
+            for word in text.split(",")
+        )
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no list of shares, as in 1%,10%,100%") from None
+
+
+def _asked(args: Namespace) -> list[Setup]:
     """Return the algorithms; words that are none are refused before the long work.
 
     With --step-size auto, each algorithm without a step size gets `auto`.
     """
-    from paofed.racing.candidates import asks
-    from paofed.racing.choosing import with_auto
+    from paofed.experiments.candidates import asks
+    from paofed.experiments.race.choosing import with_auto
 
-    words = list(args.algorithm or LINEUP)
+    setups = list(map(Setup.of, args.algorithm or LINEUP))
     if args.step_size == AUTO:
-        words = list(map(with_auto, words))
-    for word in words:
-        if not asks(word):
-            from_text(word)
-    return words
+        setups = list(map(with_auto, setups))
+    for setup in setups:
+        if not asks(setup):
+            setup.algorithm()
+    return setups
 
 
-def _raced(word: str, scenario: "Scenario", args: Namespace, crew: Crew) -> "Race":
-    """Race for a word with progress; after an interrupt, say what is known."""
-    from paofed.racing.race import RaceInterrupted, race
+def _raced(setup: Setup, scenario: "Scenario", args: Namespace, crew: Crew) -> "Race":
+    """Race for a setup with progress; after an interrupt, say what is known."""
+    from paofed.experiments.race.race import race
 
-    with Progress(f"{word}, a race") as progress, announced(args.engine, say):
+    with Progress(f"{setup}, a race") as progress, announced(args.engine, say):
         try:
             return race(
                 scenario,
-                word,
+                setup,
                 seed=args.seed,
                 engine=args.engine,
                 precision=args.precision,
                 report=progress,
                 **crew._asdict(),
             )
-        except RaceInterrupted as interrupt:
+        except Interrupted as interrupt:
             if interrupt.race is not None:
                 say(str(interrupt.race))
             raise
@@ -207,6 +226,7 @@ def _simulated(
                 cold_starts=cold_starts,
                 baselines=args.baselines,
                 clean=not args.no_clean,
+                label_shares=args.label_shares,
                 report=progress,
                 **crew._asdict(),
             )

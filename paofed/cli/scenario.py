@@ -76,7 +76,7 @@ def _comments(path: Path) -> str:
 
 def _copy(scenario: "Scenario", folder: Path, head: str) -> Path:
     """Write a scenario, with a head of comments, and beside it the tables that it names."""
-    from paofed.world.scenario import to_toml
+    from paofed.world.scenario_text import to_toml
 
     values = scenario.model_dump()
     made = folder / f"{scenario.name.replace('/', '-')}.toml"

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, get_args
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff
 from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.worlds import add_labels, with_labels
 from paofed.errors import InputError
+from paofed.experiments.sweep import RUNS
+from paofed.experiments.sweep.axes import Axis, axis_from_text
 from paofed.files import make_folder, require_folder
 from paofed.simulate.engines import Precision, announced, preferred
-from paofed.sweeping import RUNS
-from paofed.sweeping.axes import Axis, axis_from_text
+from paofed.simulate.stopping import Interrupted
 from paofed.words import counted
 
 if TYPE_CHECKING:
-    from paofed.sweeping.asked import Sweep
-    from paofed.sweeping.swept import Swept
+    from paofed.experiments.sweep.asked import Sweep
+    from paofed.experiments.sweep.swept import Swept
 
 EXAMPLE = "paofed sweep setting-1 --algorithm pao-fed-u1 --over step_size=0.2,0.4,0.8 shared=1,4,16"
 _SAVED = ".npz"
@@ -42,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="values to try, as in shared=1,4,16 or loss.up=0,0.1; with --random also a span to "
         "draw from, as in step_size=0.05..1.6, by logarithms unless it begins at 0 or ends in "
         ":linear")  # fmt: skip
+    add_labels(parser)
     add("--random", type=int, metavar="N",
         help="number of combinations to draw (default: run all of them)")  # fmt: skip
     add("--runs", type=int, metavar="R",
@@ -66,8 +69,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Sweep with progress, then write the page; an interrupt keeps what was finished."""
-    from paofed.sweeping.sweep import SweepInterrupted, swept_by
-    from paofed.sweeping.swept import Swept
+    from paofed.experiments.sweep.sweep import swept_by
+    from paofed.experiments.sweep.swept import Swept
 
     if args.what.suffix == _SAVED:
         _require_nothing_else(args)
@@ -89,7 +92,7 @@ def run(args: Namespace) -> int:
             swept = swept_by(
                 asked, engine=args.engine, precision=args.precision, crew=crew, report=progress
             )
-        except SweepInterrupted as interrupt:
+        except Interrupted as interrupt:
             if interrupt.swept is None:
                 raise
             swept, code = interrupt.swept, 130
@@ -106,7 +109,7 @@ def run(args: Namespace) -> int:
 
 def _asked(args: Namespace) -> "Sweep":
     """Return the sweep that a file or the options ask for."""
-    from paofed.sweeping.asked import asked_for, is_sweep, load
+    from paofed.experiments.sweep.asked import asked_for, is_sweep, load
     from paofed.world.scenario import Scenario
 
     numbers = {
@@ -115,7 +118,7 @@ def _asked(args: Namespace) -> "Sweep":
         if (value := getattr(args, key)) is not None
     }
     if is_sweep(args.what):
-        for name in ("algorithm", "over"):
+        for name in ("algorithm", "over", "labels"):
             if getattr(args, name) is not None:
                 raise InputError(f"{args.what} says what is swept: leave out --{name}")
         return load(args.what, **numbers)
@@ -127,7 +130,8 @@ def _asked(args: Namespace) -> "Sweep":
         )
     if args.algorithm is None:
         raise InputError("no algorithm was given: name some with --algorithm")
-    return asked_for(str(args.what), args.algorithm, _over(args.over), **numbers)
+    scenario = with_labels(Scenario.load(args.what), args.labels) if args.labels else str(args.what)
+    return asked_for(scenario, args.algorithm, _over(args.over), **numbers)
 
 
 def _over(words: Sequence[str]) -> dict[str, Axis]:
@@ -144,7 +148,7 @@ def _over(words: Sequence[str]) -> dict[str, Axis]:
 
 
 def _require_nothing_else(args: Namespace) -> None:
-    for name in ("algorithm", "over", "random", "runs", "seed", "fresh"):
+    for name in ("algorithm", "over", "labels", "random", "runs", "seed", "fresh"):
         if getattr(args, name) is not None:
             raise InputError(f"{args.what} is a sweep that was run: leave out --{name}")
 

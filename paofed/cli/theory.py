@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.cli.shared import outputs
 from paofed.cli.shared.progress import Progress, say
 from paofed.cli.shared.worlds import add_world
@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
             raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
-    methods = [from_text(text) for text in args.algorithm or _USUAL]
+    methods = [resolve(text) for text in args.algorithm or _USUAL]
     found = _begun(args, methods)
     try:
         if _second(args):

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.shared.progress import say
-from paofed.cli.shared.worlds import add_world
+from paofed.cli.shared.worlds import add_labels, add_world, with_labels
 from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.world.names import PRESETS
@@ -16,6 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("scenario", metavar="SCENARIO", help=f"a TOML file or a preset: {', '.join(PRESETS)}")
+    add_labels(parser)
     add_world(parser)
     add("--run", type=int, default=0, metavar="R",
         help="number of the run in it (default: %(default)s)",
@@ -30,7 +31,7 @@ def run(args: Namespace) -> int:
     from paofed.world.scenario import Scenario
 
     require_archive(args.out)
-    scenario = Scenario.load(args.scenario)
+    scenario = with_labels(Scenario.load(args.scenario), args.labels)
     if args.out.resolve() in {path.resolve() for path in (Path(args.scenario), *scenario.files)}:
         raise InputError(f"{args.out} is what the trace is made of: write it elsewhere")
     if scenario.numbered(FaultyMessages):

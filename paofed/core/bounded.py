@@ -318,13 +318,15 @@ class Bounded:
 
     waives: ClassVar[tuple[str, ...]] = ()
     served: ClassVar[bool] = True
+    why_not: ClassVar[str] = ""
+    bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         # Raises for a staleness or divisor that no server rule can use.
         Newest(self.staleness, self.divisor)
         check_bound("clip", self.clip)
         if type(self.aside) is not bool:
-            raise AlgorithmError(f"aside is {self.aside!r}: expected yes or no")
+            raise AlgorithmError(f"aside is {self.aside!r}: expected yes or no", key="aside")
 
     @property
     def aside_above(self) -> float:

@@ -50,9 +50,12 @@ def counted(bound: float, errors: FloatArray, e: float) -> tuple[float, FloatArr
     """
     if e == 0.0:  # the sample teaches nothing, neither the model nor how large errors usually are
         return e, errors
+    latest = np.append(errors[1:], abs(e))
+    if bound == 0.0:
+        return e, latest
     usual = middle(errors)
-    limit = bound * (usual if usual > 0.0 else abs(e)) if bound > 0.0 else np.inf
-    return min(max(e, -limit), limit), np.append(errors[1:], abs(e))
+    limit = bound * (usual if usual > 0.0 else abs(e))
+    return min(max(e, -limit), limit), latest
 
 
 def bounded_lms(bound: float) -> Learner:
@@ -82,5 +85,6 @@ def check_bound(name: str, value: float) -> None:
     if not is_number or value <= 0:
         raise AlgorithmError(
             f"{name} is {value!r}: expected a finite number above 0, such as 6: how many times the "
-            f"usual size counts in full"
+            f"usual size counts in full",
+            key=name,
         )

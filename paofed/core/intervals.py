@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray, ranks, runs
+from paofed.core.due import Due
 
 MISS = 0.1  # the share of samples that an interval is to miss
 RATE = 0.2  # by how much one more miss widens the interval, to first order
@@ -64,12 +65,15 @@ class Interval(NamedTuple):
         return self._replace(samples=self.samples + 1, misses=self.misses + missed)
 
 
-def half_widths(errors: FloatArray, device: IntArray, start: float | FloatArray) -> FloatArray:
+def half_widths(
+    errors: FloatArray, device: IntArray, start: float | FloatArray, due: Due | None = None
+) -> FloatArray:
     """Return half the width of the interval of every sample; each device has intervals of its own.
 
     `errors` has shape (..., M), for several learners, in the order in which the samples came, and
     `device` (M,) says to which device each sample belongs. `start` is half the width of each
-    device's first interval: one number for all learners, or shape (...) with one for each.
+    device's first interval: one number for all learners, or shape (...) with one for each. A
+    device knows of a miss once it has the label: `due` says when (None: at once).
     """
     rank = ranks(device)
     order = np.argsort(rank, kind="stable")
@@ -78,11 +82,19 @@ def half_widths(errors: FloatArray, device: IntArray, start: float | FloatArray)
     size = np.abs(errors.reshape(-1, device.size).T[order])
     start = np.broadcast_to(start, errors.shape[:-1]).ravel()
     found, misses = np.empty(size.shape), np.zeros((int(device.max()) + 1, size.shape[1]))
+    place, known = np.argsort(order), np.zeros(len(misses))
     for now in runs(rank[order]):
         k = device[order[now]]
         until = misses[k]
-        found[now] = half_width(start, rank[order[now.start]], until)
-        misses[k] = until + ~(size[now] <= found[now])
+        if due is None:
+            found[now] = half_width(start, rank[order[now.start]], until)
+            misses[k] = until + ~(size[now] <= found[now])
+            continue
+        found[now] = half_width(start, known[k, None], until)
+        for which, learned in due.turns(order[now]):
+            at = place[due.sample[learned]]
+            known[k[which]] += 1
+            misses[k[which]] += ~(size[at] <= found[at])
     widths = np.empty_like(found)
     widths[order] = found
     return widths.T.reshape(errors.shape)

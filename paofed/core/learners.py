@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from paofed.core import bounded_steps, least_squares, two_speed
+from paofed.core import bounded_steps, least_squares, two_speed, weighed
 from paofed.core.bounded_steps import check_bound
 from paofed.core.parts import Learner
 from paofed.core.rules import LMS
 from paofed.errors import AlgorithmError, unknown
-
-NAMES = ("lms", "two-speed", "rls")
 
 
 class Forgets(NamedTuple):
@@ -25,7 +23,10 @@ class Forgets(NamedTuple):
 FORGETFUL: Mapping[str, Forgets] = {
     "two-speed": Forgets(two_speed.two_speed, two_speed.learn, two_speed.FORGETTING),
     "rls": Forgets(least_squares.least_squares, least_squares.learn, least_squares.FORGETTING),
+    "weighed": Forgets(weighed.weighed, weighed.learn, two_speed.FORGETTING),
 }
+NAMES = ("lms", *FORGETFUL)
+AGREED = ("two-speed", "rls")  # the learners beside lms on which a live fleet may agree
 
 
 class Chosen(NamedTuple):
@@ -39,12 +40,13 @@ class Chosen(NamedTuple):
 def learner_of(chosen: Chosen) -> Learner:
     """Make the learner that these options choose."""
     if chosen.learner not in NAMES:
-        raise AlgorithmError(unknown("learner", str(chosen.learner), NAMES))
+        raise AlgorithmError(unknown("learner", str(chosen.learner), NAMES), key="learner")
     if chosen.learner == "lms":
         if chosen.forgetting is not None:
             raise AlgorithmError(
                 f"forgetting is given, but lms keeps nothing that it could forget: leave it out, "
-                f"or choose a learner ({', '.join(FORGETFUL)})"
+                f"or choose a learner ({', '.join(FORGETFUL)})",
+                key="forgetting",
             )
         return LMS if chosen.bound is None else bounded_steps.bounded_lms(chosen.bound)
     forgets = FORGETFUL[chosen.learner]
@@ -75,5 +77,6 @@ def _check_forgetting(value: float) -> None:
     if not is_number or not 0 < value <= 1:
         raise AlgorithmError(
             f"forgetting is {value!r}: expected a number above 0 and up to 1, such as 0.9: what is "
-            f"kept from one sample to the next"
+            f"kept from one sample to the next",
+            key="forgetting",
         )

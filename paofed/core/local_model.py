@@ -9,7 +9,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.features import KERNEL_WIDTHS, NO_RANGES, FourierMap, Ranges, draw_map
-from paofed.core.learners import Chosen, learner_of
+from paofed.core.learners import AGREED, Chosen, learner_of
 from paofed.core.parts import Learner, State
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole
@@ -71,6 +71,11 @@ def local_model(
         raise InputError(f"kernel_width is {width:g}: expected {narrowest:g} to {widest:g}")
     count = whole("features", features, least=1)
     learner = learner_of(Chosen(*map(_plain, chosen)))
+    if learner.sees is not None:
+        raise InputError(
+            f"learner is {chosen.learner!r}, which weighs what a fleet tells, and this model "
+            f"learns alone: expected {', '.join(('lms', *AGREED))}"
+        )
     drawn = draw_map(key_of(seed), inputs=inputs, features=count, width=width, ranges=ranges)
     return LocalModel(drawn, learner, learner.init(count))
 

@@ -11,7 +11,7 @@ has a sample and learns from it before it sends.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,12 +20,17 @@ from numpy.typing import NDArray
 
 from paofed.core import random
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.features import FourierMap
 from paofed.core.metrics import BYTES_PER_COORDINATE
 
 Bytes = NDArray[np.uint8]  # what travels
 State = Any  # a NamedTuple of arrays of the rule's own choice
 LARGEST = 1e38  # numbers below this one have a float32
 SERVER = -1  # the client of a stamp that belongs to the server
+# The promise that functions leave their arguments alone. A part that waives it may change the state
+# that it is given, and return that: to copy a thousand sums at each sample would take longer than
+# to add to them.
+LEFT_ALONE = "arguments left alone"
 
 
 class Part(NamedTuple):
@@ -61,6 +66,17 @@ class Weights(NamedTuple):
     """The state of a rule that keeps a model and nothing else."""
 
     w: FloatArray
+
+
+class Calibration(NamedTuple):
+    """Samples from before a fleet began, which its server may know, with predictions of each.
+
+    Each sample was predicted before the model with which the fleet begins was fitted to it.
+    """
+
+    x: FloatArray  # (C, d)
+    y: FloatArray  # (C,)
+    foretold: FloatArray  # (C,)
 
 
 def silence() -> Part:
@@ -132,38 +148,56 @@ def overwrite(state: State, part: Part) -> State:
     return state._replace(w=placed(state.w, part))
 
 
+def _told() -> Any:
+    """Return a field for a sentence that people are told: no part of what a record computes."""
+    return field(default="", compare=False, repr=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Learner:
     """What a device does with a sample, and with what it hears from the server.
 
+    `tells` is what the device's uplink sends parts of: its model, or other numbers of its state.
+    `starts` begins with a whole model; without it, a device begins as if it had heard all of it.
+    `sees` is for a learner that remembers what it predicts: it is called with the features of each
+    sample of the device when that is there, before anything else happens. `learn` may come later,
+    or never.
+
     `waives` names the promises of the contract (paofed.checks.PROMISES) that these functions do not
     keep, on purpose. `served` says that devices of a live fleet may use these functions: such a
     device keeps a NamedTuple of arrays whose field `w` is the model, and cannot always know the
-    tick, so that `learn` must not depend on the tick.
+    tick, so that `learn` must not depend on the tick. `why_not` says in one sentence why the
+    functions are not served.
     """
 
     learn: Callable[[State, FloatArray, float, float, int], State]  # state, z, y, mu, tick
     init: Callable[[int], State] = zero_weights  # features
     model: Callable[[State], FloatArray] = weights
     merge: Callable[[State, Part], State] = overwrite
+    tells: Callable[[State], FloatArray] | None = None  # None: its model
+    starts: Callable[[State, FloatArray], State] | None = None
+    sees: Callable[[State, FloatArray], State] | None = None
     waives: tuple[str, ...] = ()
     served: bool = False
+    why_not: str = _told()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
     """What travels in one direction, and as which bytes.
 
-    `send` sees the sender's model and its memory of this link. It returns a part, or `silence()`,
-    and the memory to keep. What arrives is what `decode` makes of the bytes that `encode` made.
-    Without `encode` and `decode`, values travel as float32, 4 bytes each, on coordinates that the
-    receiver works out from the stamp alone; simulators then keep all digits, as the paper does.
+    `send` sees what the sender tells, usually its model, and the sender's memory of this link. It
+    returns a part, or `silence()`, and the memory to keep. What arrives is what `decode` makes of
+    the bytes that `encode` made. Without `encode` and `decode`, values travel as float32, 4 bytes
+    each, on coordinates that the receiver works out from the stamp alone; simulators then keep all
+    digits, as the paper does.
 
     `served` says that a live fleet may use these functions. Then the sender remembers nothing of
     its link, so that a device may lose power at any time; it always sends, and always as many
     bytes; the stamp alone says which coordinates the bytes are of, and the bytes alone say which
     values. The other side is not trusted: from bytes that `encode` never makes, `decode` makes
-    values that are NaN, or values of a size that `encode` might have made.
+    values that are NaN, or values of a size that `encode` might have made. `why_not` says in one
+    sentence why the functions are not served.
     """
 
     send: Callable[[FloatArray, State, Stamp], tuple[Part, State]]  # model, memory, stamp
@@ -172,26 +206,63 @@ class Channel:
     decode: Callable[[Bytes, Stamp], Part] | None = None
     waives: tuple[str, ...] = ()
     served: bool = False
+    why_not: str = _told()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerRule:
     """What the server does with the messages that arrive in one tick.
 
+    `tells` is what the downlinks send parts of: the model, or other numbers of the server's state.
+    `recalls` is for a server that remembers the calibration period, where there is one: it is given
+    the first state, the map of the fleet and the samples of that period.
     `apply` gets the messages sorted by age, then by client; none is older than the method's
     `max_age`. `served` says that the server of a live fleet may use these functions: `apply` is not
     called in a tick without messages, so the state must not change in such ticks, and `init` is
-    given 0 clients, since devices join at any time. `reach` is for rules that remember past models:
-    the largest age of a message that `apply` takes as it should; None for any age. Whoever runs the
-    rule is warned if messages may be older.
+    given 0 clients, since devices join at any time; `why_not` says in one sentence why they are not
+    served, and `bounded` that no device can ruin the model, whatever it sends. `reach` is for rules
+    that remember past models: the largest age of a message that `apply` takes as it should; None
+    for any age. Whoever runs the rule is warned if messages may be older.
     """
 
     apply: Callable[[State, Sequence[Message], Stamp], State]
     init: Callable[[int, int], State] = zero_server  # features, clients
     model: Callable[[State], FloatArray] = weights
+    tells: Callable[[State], FloatArray] | None = None  # None: the model
+    recalls: Callable[[State, FourierMap, Calibration], State] | None = None
     waives: tuple[str, ...] = ()
     served: bool = False
     reach: int | None = None
+    why_not: str = _told()
+    bounded: bool = field(default=False, compare=False, repr=False)
+
+
+def told(part: Any, state: State) -> FloatArray:
+    """Return what a learner or a server rule tells the other side of its state."""
+    numbers: FloatArray = (part.model if tells_model(part) else part.tells)(state)
+    return numbers
+
+
+def tells_model(part: Any) -> bool:
+    """Whether a learner or a server rule tells the other side its model and nothing else."""
+    return getattr(part, "tells", None) is None
+
+
+class ToldSizes(NamedTuple):
+    """How many numbers the devices' uplinks and the server's downlinks send parts of."""
+
+    up: int
+    down: int
+
+
+def told_sizes(learner: Any, server: Any, features: int) -> ToldSizes:
+    """Return how many numbers each side of a method tells, where models have `features`."""
+    up, down = features, features
+    if not tells_model(learner):
+        up = learner.tells(learner.init(features)).size
+    if not tells_model(server):
+        down = server.tells(server.init(features, 1)).size
+    return ToldSizes(up, down)
 
 
 def travelled(channel: Any, part: Part, stamp: Stamp) -> tuple[Part, int]:

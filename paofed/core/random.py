@@ -35,7 +35,9 @@ def key_of(seed: int) -> Key:
     """Make the root key of a seed, an integer of at most 64 bits."""
     seed = whole("seed", seed)
     if not 0 <= seed < 1 << 64:
-        raise InputError(f"seed {seed} is out of range: expected an integer from 0 to 2^64 - 1")
+        raise InputError(
+            f"seed {seed} is out of range: expected an integer from 0 to 2^64 - 1", key="seed"
+        )
     return Key(seed & _WORD, seed >> 32)
 
 

@@ -86,12 +86,18 @@ class Newest:
 
     waives: ClassVar[tuple[str, ...]] = ()
     served: ClassVar[bool] = True
+    why_not: ClassVar[str] = ""
+    bounded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not callable(self.staleness):
-            raise AlgorithmError(f"staleness is {self.staleness!r}: expected a function")
+            raise AlgorithmError(
+                f"staleness is {self.staleness!r}: expected a function", key="staleness"
+            )
         if self.divisor not in get_args(Divisor):
-            raise AlgorithmError(unknown("divisor", str(self.divisor), get_args(Divisor)))
+            raise AlgorithmError(
+                unknown("divisor", str(self.divisor), get_args(Divisor)), key="divisor"
+            )
 
     def init(self, features: int, clients: int) -> Weights:
         """Begin with a model of zeros."""

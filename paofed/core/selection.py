@@ -42,13 +42,18 @@ class Windows:
     decode: ClassVar[None] = None
     waives: ClassVar[tuple[str, ...]] = ()
     served: ClassVar[bool] = True
+    why_not: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         width = self.width
         if width is not None and (type(width) is not int or width < 1):
-            raise AlgorithmError(f"shared is {width!r}: expected a whole number from 1 on")
+            raise AlgorithmError(
+                f"shared is {width!r}: expected a whole number from 1 on", key="shared"
+            )
         if type(self.coordinated) is not bool:
-            raise AlgorithmError(f"coordinated is {self.coordinated!r}: expected true or false")
+            raise AlgorithmError(
+                f"coordinated is {self.coordinated!r}: expected true or false", key="coordinated"
+            )
 
     def size(self, features: int) -> int:
         """Count the coordinates of one message (m, or D for the whole model)."""
@@ -56,7 +61,8 @@ class Windows:
         if width > features:
             raise AlgorithmError(
                 f"shared is {width}, but the model has only {features} features: "
-                f"share at most {features}"
+                f"share at most {features}",
+                key="shared",
             )
         return width
 

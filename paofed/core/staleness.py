@@ -24,7 +24,8 @@ class Geometric:
         if type(self.base) not in (int, float) or not 0.0 <= self.base <= 1.0:
             raise AlgorithmError(
                 f"staleness base is {self.base!r}: expected a number from 0 (only fresh updates "
-                f"count) to 1 (age is ignored)"
+                f"count) to 1 (age is ignored)",
+                key="staleness",
             )
 
     def __call__(self, age: int) -> float:

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Learner, Part, State
+from paofed.core.features import FourierMap
+from paofed.core.parts import Calibration, Learner, Part, State
 from paofed.errors import AlgorithmError
 
 
 def whole(w: FloatArray) -> Part:
-    """Return a whole model as a part."""
+    """Return all that is told, such as a whole model, as a part."""
     return Part(np.arange(w.size), w.copy())
 
 
@@ -19,17 +20,31 @@ def device_from(method: str, learner: Learner, w: FloatArray) -> State:
     begun = learner.init(w.size)
     if not w.any():
         return begun  # `init` begins with zeros already
-    return _holding(learner, learner.merge(begun, whole(w)), w, f"{method}: its learner")
+    started = learner.merge(begun, whole(w)) if learner.starts is None else learner.starts(begun, w)
+    return _holding(learner, started, w, f"{method}: its learner")
 
 
-def server_from(method: str, rule: Any, clients: int, w: FloatArray) -> State:
-    """Return the first state of a rule with the model w in its field `w`."""
+def server_from(
+    method: str,
+    rule: Any,
+    clients: int,
+    w: FloatArray,
+    calibration: Calibration | None = None,
+    fourier_map: FourierMap | None = None,
+) -> State:
+    """Return the first state of a rule with the model w in its field `w`.
+
+    A rule with a function `recalls` is given the calibration period, if there is one.
+    """
     begun = rule.init(w.size, clients)
-    if not w.any():
+    if w.any():
+        if "w" not in getattr(begun, "_fields", ()):
+            raise _cannot(f"{method}: its server")
+        begun = _holding(rule, begun._replace(w=w.copy()), w, f"{method}: its server")
+    recalls = getattr(rule, "recalls", None)
+    if recalls is None or calibration is None or fourier_map is None:
         return begun
-    if "w" not in getattr(begun, "_fields", ()):
-        raise _cannot(f"{method}: its server")
-    return _holding(rule, begun._replace(w=w.copy()), w, f"{method}: its server")
+    return recalls(begun, fourier_map, calibration)
 
 
 def _holding(rule: Any, state: State, w: FloatArray, whose: str) -> State:

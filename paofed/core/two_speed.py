@@ -19,7 +19,7 @@ from paofed.core.parts import Learner, Part, placed
 FORGETTING = 0.9  # the part of its lead that the quick model keeps from one sample to the next
 _MEASURED = 0.99  # the part of the sums behind the trust that is kept from one sample to the next
 _BEFOREHAND = 4.0  # the trust begins at 1, as if this many samples had shown that
-_TINY = 1e-12  # features of a sample are never as small as this
+TINY = 1e-12  # features of a sample are never as small as this
 
 
 class TwoSpeedWeights(NamedTuple):
@@ -51,7 +51,7 @@ def learn(
     e, errors = counted(bound, state.errors, y - float(state.w @ z))
     missing = e + state.trust[0] * ahead  # the error of the slow model
     trust = trusted(state.trust, missing, ahead)
-    whole = (missing - ahead) / max(z @ z, _TINY)
+    whole = (missing - ahead) / max(z @ z, TINY)
     lead = forgetting * (state.lead + (whole - mu * missing) * z)
     slow = state.w - state.trust[0] * state.lead + mu * missing * z
     return TwoSpeedWeights(slow + trust[0] * lead, lead, trust, errors)

@@ -17,7 +17,7 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Record
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.simulate.engines.reference import replay
 from paofed.world.realize import make_world
 from paofed.world.scenario import Scenario
@@ -63,8 +63,8 @@ def manifest_of(scenario: Scenario, seed: int, tick_seconds: float, start: float
         tick_seconds=tick_seconds,
         start=start,
         epoch=0,
-        inputs=tuple(Scaling(name=f"x{i}").limited() for i in range(INPUTS)),
-        target=Scaling(name="y").limited(),
+        inputs=tuple(Quantity(name=f"x{i}").limited() for i in range(INPUTS)),
+        target=Quantity(name="y").limited(),
         clip=USUAL_CLIP,
         bound=USUAL_BOUND,
     )
@@ -86,7 +86,7 @@ def account_of(folder: Path, trace: Trace, first: int) -> Account:
     `first` is the server's tick at which the trace began.
     """
     with closing(Store.open(folder)) as store:
-        verified, few = store.verify().agrees, store.manifest()
+        verified, few = store.verify().agrees, store.epochs.manifest()
         live, contacts = _from_journal(store, trace, first)
     simulated = replay(trace, few.row, wire=np.float32)
     full = replace(few, algorithm="online-fedsgd", shared=few.features)
@@ -96,7 +96,7 @@ def account_of(folder: Path, trace: Trace, first: int) -> Account:
 
 def _from_journal(store: Store, trace: Trace, first: int) -> tuple[FloatArray, FloatArray]:
     z_test, targets = trace.fourier_map(trace.x_test), trace.test_targets
-    server, records = store.history()
+    server, records = store.past.history()
     by_tick: defaultdict[int, list[Record]] = defaultdict(list)
     for record in records:
         by_tick[max(record.arrived - first, 0)].append(record)

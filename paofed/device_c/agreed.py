@@ -16,6 +16,7 @@ from paofed.core.learners import FORGETFUL
 from paofed.core.parts import Channel
 from paofed.core.random import key_of
 from paofed.core.selection import Windows
+from paofed.device_c.columns import SeenInC, limits_in_c, number_in_c, seen_in_c
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
 from paofed.words import counted
@@ -41,6 +42,7 @@ class AgreedInC:
     features: int
     shared: int
     inputs: int
+    sees: int
     waves: int
     heard: int
     epoch: int
@@ -67,7 +69,8 @@ class AgreedInC:
     phases: Floats32 | None  # (F,), in turns
     start: Floats32 | None  # (D,); None: zeros
     linear: Floats32 | None  # (d, 4): low, high, middle, gain
-    numbers: Floats32  # (d + 1, 4): offset, scale, low, high
+    numbers: Floats32 | FloatArray  # of inputs and target: offset, scale, low, high
+    seen: SeenInC | None  # None: the model sees scaled numbers
     probes: Floats32  # (3, D), which the device needs only once, for its check
     block: int  # bytes of the values in an update
 
@@ -91,15 +94,18 @@ def agreed_in_c(
     the map anew for every sample, which takes time instead of flash.
     """
     _require_followed(manifest)
+    _require_map(manifest)
     fourier = manifest.fourier_map
     frequencies, phases, ranges = fourier
     begins_with = manifest.begins_with if start is None else start
     key, terms = key_of(manifest.seed), linear_terms(ranges)
     up, uplink = manifest.up, manifest.parts.uplink
-    found = AgreedInC(
+    seen = seen_in_c(manifest)
+    return AgreedInC(
         features=manifest.features,
         shared=manifest.shared,
-        inputs=len(manifest.inputs),
+        inputs=len(manifest.inputs if seen is None else seen.inputs),
+        sees=manifest.numbers,
         waves=phases.size,
         heard=manifest.heard,
         epoch=manifest.epoch,
@@ -127,12 +133,11 @@ def agreed_in_c(
         phases=None if drawn else _turns(phases),
         start=begins_with.astype(np.float32) if begins_with.any() else None,
         linear=_linear(manifest) if terms else None,
-        numbers=_numbers(manifest),
+        numbers=_numbers(manifest) if seen is None else limits_in_c(manifest, seen),
+        seen=seen,
         probes=manifest.probes().astype(np.float32),
         block=up.length,
     )
-    _require_digits(manifest, found)
-    return found
 
 
 def can_follow(before: Manifest, after: Manifest) -> bool:
@@ -142,16 +147,16 @@ def can_follow(before: Manifest, after: Manifest) -> bool:
 
 def _require_followed(manifest: Manifest) -> None:
     """Refuse what the device in C does not do."""
+    if manifest.code is not None:
+        raise InputError(
+            f"the fleet follows {manifest.algorithm}, a method of somebody's own: the device in C "
+            f"has paofed's own methods alone; let a gateway take part for the device"
+        )
     if manifest.learner not in (None, TWO_SPEED):
         size = counted(manifest.features**2, "number")
         raise InputError(
             f"the fleet's learner is {manifest.learner}, which keeps {size} beside the model, too "
             f"many for a microcontroller: expected lms or {TWO_SPEED} (`paofed fleet change`)"
-        )
-    if manifest.seen is not None:
-        raise InputError(
-            "the fleet's model sees more than scaled numbers (`seen` of the manifest): the device "
-            "in C takes inputs by offset and scale alone; let a gateway take part for the device"
         )
     if manifest.features > _MOST_FEATURES:
         raise InputError(
@@ -182,7 +187,8 @@ def _learner(manifest: Manifest) -> int:
 def _meaning(manifest: Manifest) -> object:
     """Return what `Manifest.means_the_same` compares."""
     kept = manifest.features, manifest.kernel_width, manifest.seed
-    return *kept, manifest.meaning, manifest.linear
+    seen = () if manifest.seen is None else (manifest.seen,)
+    return *kept, manifest.meaning, *seen, manifest.linear
 
 
 def _rules(manifest: Manifest) -> int:
@@ -212,29 +218,21 @@ def _linear(manifest: Manifest) -> Floats32:
 
 
 def _numbers(manifest: Manifest) -> Floats32:
-    """Return offset, scale and limits; the largest float32 where there is no limit."""
-    most = float(np.finfo(np.float32).max)
-    rows = [
-        (
-            number.offset,
-            number.scale,
-            -most if number.low is None else max(number.low, -most),
-            most if number.high is None else min(number.high, most),
-        )
-        for number in (*manifest.inputs, manifest.target)
-    ]
+    """Return offset, scale and limits; numbers that float32 cannot hold are refused."""
+    measured = (*manifest.inputs, manifest.target)
     with np.errstate(over="ignore"):  # numbers that overflow are refused below
-        return np.array(rows).astype(np.float32)
-
-
-def _require_digits(manifest: Manifest, found: AgreedInC) -> None:
-    """Refuse numbers that float32 cannot hold, and a map that float32 cannot compute."""
-    for number, row in zip((*manifest.inputs, manifest.target), found.numbers, strict=True):
+        numbers = np.array([number_in_c(number) for number in measured]).astype(np.float32)
+    for number, row in zip(measured, numbers, strict=True):
         if not np.isfinite(row).all() or row[1] <= 0:
             raise InputError(
-                f"offset {number.offset:g} and scale {number.scale:g} of {number.name} do not fit "
-                f"into 32 bits: the device in C needs numbers from 1e-38 to 1e38 in size"
+                f"{number.words} of {number.name} do not fit into 32 bits: the device in C "
+                f"needs numbers from 1e-38 to 1e38 in size"
             )
+    return numbers
+
+
+def _require_map(manifest: Manifest) -> None:
+    """Refuse a map that float32 cannot compute."""
     off = float(np.abs(_mapped(manifest) - manifest.probes()).max())
     if off > _PROBE_TOLERANCE:
         raise InputError(

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.parts import SERVER, Channel, Part, Stamp, State, draws, rule_and_numbers
+from paofed.core.parts import (
+    SERVER,
+    Channel,
+    Part,
+    Stamp,
+    State,
+    draws,
+    rule_and_numbers,
+    told_sizes,
+)
 from paofed.core.selection import Windows, window
 from paofed.memory import require_memory
 from paofed.world.faults import FaultyMessages, Garbage, Liar
@@ -49,7 +58,8 @@ def with_faults(method: Algorithm, scenario: Scenario) -> Algorithm:
         listed = listed[:, :0]
     require_memory(listed.nbytes * scenario.clients, "a list of faulty clients for each of them")
     uplink = _as_channel(method.uplink) if isinstance(method.uplink, Windows) else method.uplink
-    return replace(method, uplink=_around(uplink, faults, listed, scenario.features))
+    told = told_sizes(method.learner, method.server, scenario.features).up
+    return replace(method, uplink=_around(uplink, faults, listed, told))
 
 
 def _row(number: int, fault: FaultyMessages, clients: int) -> list[float]:
@@ -80,7 +90,10 @@ def _send_window(w: FloatArray, memory: _Window, stamp: Stamp) -> tuple[Part, _W
 def _around(
     uplink: Channel, faults: FloatArray, listed: NDArray[np.uint8], features: int
 ) -> Channel:
-    """Put faults around an uplink; the memory holds the uplink's own, then the faults."""
+    """Put faults around an uplink; the memory holds the uplink's own, then the faults.
+
+    What is no number of the uplink's own need not survive its bytes.
+    """
     begin, first = uplink.init, uplink.init(features)
     fields = [f"own_{name}" for name in getattr(first, "_fields", ())]
     memory_type = cast(Any, namedtuple)("Faulty", [*fields, "faults", "listed"])
@@ -90,7 +103,7 @@ def _around(
     def init(features: int) -> State:
         return memory_type(*begin(features), faults, listed)
 
-    return replace(uplink, send=send, init=init)
+    return replace(uplink, send=send, init=init, waives=(*uplink.waives, "values survive"))
 
 
 def _sending(own_send: Any, own_type: Any, memory_type: Any) -> Callable[..., tuple[Part, State]]:

@@ -3,51 +3,62 @@
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import count, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.outside import split
-from paofed.algorithms.spec import asks_for_choice, resolve
+from paofed.algorithms.setup import Setup, methods_of, resolve
 from paofed.core.metrics import curve_ticks
 from paofed.core.random import key_of
 from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError, InputError, PaofedWarning, unknown, whole
 from paofed.memory import require_memory
-from paofed.simulate.engines import ENGINES, LAST, USUAL, Precision, engine_of, preferred
+from paofed.simulate.engines import USUAL, Precision, engine_of, preferred
+from paofed.simulate.engines.assignment import Assignment, assign_engines, cost_of, remarks
 from paofed.simulate.engines.task import Task
 from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
+from paofed.simulate.results.outcome import versions
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import Clean, Result, usual_every, versions
+from paofed.simulate.results.result import Clean, Result, usual_every
+from paofed.simulate.results.table_result import TableResult
+from paofed.simulate.results.world_result import WorldResult
 from paofed.simulate.spread.crew import Crew, checked
 from paofed.simulate.spread.spreading import computed
-from paofed.simulate.stopping import Interrupted, Report
+from paofed.simulate.stopping import Interrupted, Report, ignored, part_of
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.baselines import chosen as chosen_baselines
+from paofed.simulate.table.baselines import work_of
 from paofed.simulate.table.coldstart import Starts, may_join, starts_of, with_cold_starts
-from paofed.simulate.table.comparisons import about, with_apart, with_baselines, with_errors
+from paofed.simulate.table.comparisons import (
+    about,
+    over_table,
+    require_times,
+    with_apart,
+    with_baselines,
+)
+from paofed.simulate.table.label_shares import at_shares, with_label_shares
 from paofed.simulate.table.learners_alone import learners_apart, without_contacts
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.worlds import MakesTrace, Setting, Worlds, require_room, setting_of
 
-# How long the baselines of a table take, relative to one algorithm: for honest progress.
+# How long the usual baselines of a table take, relative to one algorithm: for honest progress.
 _BESIDE = 40.0
 
 
 def run(
     scenario: Setting | Worlds | MakesTrace | str | Path,
-    methods: str | Algorithm | Sequence[str | Algorithm],
+    methods: str | Setup | Algorithm | Sequence[str | Setup | Algorithm],
     *,
     runs: int = 1,
     first: int = 0,
@@ -59,6 +70,7 @@ def run(
     cold_starts: int = 0,
     baselines: str | Sequence[str] | None = None,
     clean: bool = True,
+    label_shares: Sequence[float] = (),
     workers: int | None = None,
     executor: Executor | None = None,
     store: Path | str | None = None,
@@ -84,8 +96,10 @@ def run(
     Over a table, all models are judged on the samples to come, beside the usual `baselines` or
     those named ("none" for no baseline); with `cold_starts`, each device in turn joins late that
     many times. With faults, everything is run once more without them unless `clean` is False, so
-    that the result says what the faults cost.
+    that the result says what the faults cost. Over a table, `label_shares` are shares of the
+    samples that have labels: everything is judged once more with each of these.
 
+    Thirteen of the parameters say what is run. The last four say how, and change no number.
     `workers` threads or processes compute (None: one for each core). An `executor` (as in
     concurrent.futures) computes instead of this machine's cores, which still compute the baselines
     and cold starts of a table. A `store` is a folder of finished parts: a second start, or another
@@ -93,7 +107,8 @@ def run(
     of the work that is done. An interrupt (Ctrl-C) ends the work: it raises Interrupted, whose
     `result` holds the finished runs.
     """
-    setting, asked = setting_of(scenario), _listed(methods)
+    setting = setting_of(scenario)
+    given = [one if _asks(one) else resolve(one) for one in methods_of(methods)]
     seed, runs, first = whole("seed", seed), whole("runs", runs, least=1), whole("first", first, 0)
     cold_starts, beside = whole("cold_starts", cold_starts, least=0), chosen_baselines(baselines)
     every = usual_every(setting.ticks) if every is None else whole("every", every, least=1)
@@ -105,20 +120,33 @@ def run(
     table = setting.stream if isinstance(setting.stream, Table) else None
     if table is None and baselines is not None and beside:
         raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
-    chosen, races, report = _raced(setting, asked, report, how)
+    if table is not None:
+        require_times(beside, table)
+    others = at_shares(setting, label_shares)
+    chosen, races, report = _raced(setting, given, report, how)
     _check(setting, chosen, engine, precision)
     require_room(setting, min(runs, workers))
-    common = (seed, same_world, every, precision, indices, workers)
+    task_of = partial(
+        Task,
+        seed=seed,
+        same_world=same_world,
+        every=every,
+        precision=precision,
+        runs=indices,
+        workers=workers,
+    )
     work = [
-        _shared_out(world, [_as_run(method, world) for method in chosen], engine, common)
+        assign_engines(world, [_as_run(method, world) for method in chosen], engine, task_of)
         for world in _with_clean(setting, clean=clean)
     ]
-    for remark in dict.fromkeys(_remarks(setting, chosen, work[0])):
+    for world in others.values():  # what an engine refuses is refused now
+        assign_engines(world, chosen, engine, task_of)
+    for remark in dict.fromkeys(remarks(setting, chosen, work[0])):
         warnings.warn(remark, PaofedWarning, stacklevel=2)
     engines = work[0].engines
     newcomers = [method for method in chosen if may_join(method)] if cold_starts else []
     starts = _starts(setting, newcomers, cold_starts) if cold_starts else None
-    apart = _apart(setting, chosen, beside, engine, common) if table else None
+    apart = _apart(setting, chosen, beside, engine, task_of) if table else None
     provenance = {
         "scenario": setting.model_dump(),
         "algorithms": [method.describe() for method in chosen],
@@ -135,11 +163,12 @@ def run(
         "versions": versions(),
     }
     tasks = [(name, task) for part in work for name, task in part.tasks.items()]
-    shares = [_cost([one]) for one in tasks]
-    shares += [_BESIDE * len(beside) / len(USUAL_BASELINES) if table else 0.0]
+    shares = [cost_of(*one) for one in tasks]
+    shares += [_BESIDE * work_of(beside) / len(USUAL_BASELINES) if table else 0.0]
     shares += [len(newcomers) * len(starts.devices) if starts else 0.0]
-    shares += [_cost(apart.tasks.items()) if apart else 0.0]
-    progress = _Progress(report, shares, runs)
+    shares += [sum(cost_of(*one) for one in apart.tasks.items()) if apart else 0.0]
+    own, *later = _parts(report, 1 + sum(world is not setting for world in others.values()))
+    progress = _Progress(own, shares, runs)
     gathered = [Gathering(indices, len(chosen)) for _ in work]
     found = partial(_found, gathered, provenance, setting, every, races)
     stages = map(progress.stage, range(len(tasks)))
@@ -148,74 +177,36 @@ def run(
             _fill(gathering, part, indices, crew, stages)
     except KeyboardInterrupt:
         raise Interrupted(found() if _kept(gathered) else None) from None
-    return _beside(found(), setting, beside, apart, newcomers, starts, crew, progress)
+    result = _beside(found(), setting, beside, apart, newcomers, starts, crew, progress)
+    again = partial(
+        run, methods=chosen, runs=runs, first=first, same_world=same_world, every=every,
+        baselines=beside, clean=False, **how,
+    )  # fmt: skip
+    return _at_label_shares(result, setting, others, again, later) if others else result
 
 
-class _Work(NamedTuple):
-    """Algorithms over one setting, each on an engine."""
-
-    names: list[str]  # the names of the algorithms
-    engines: list[str]  # the engine of each algorithm
-    refused: dict[str, str]  # by algorithm: why the engine that was asked for refused it
-    tasks: dict[str, Task]  # the task of each engine
-
-    def which(self, engine: str) -> list[int]:
-        """Return the indices of the algorithms that an engine runs, in the order of its task."""
-        return [number for number, name in enumerate(self.engines) if name == engine]
+def _parts(report: Report | None, count: int) -> list[Report]:
+    """Return what reports the share of each of some parts of the work, which take as long."""
+    told = report or ignored
+    return [part_of(told, part / count, (part + 1) / count) for part in range(count)]
 
 
-def _shared_out(
-    setting: Setting, methods: Sequence[Algorithm], engine: str, common: tuple[Any, ...]
-) -> _Work:
-    """Give every algorithm an engine."""
-    engines: list[str] = []
-    refused: dict[str, str] = {}
-    for method in methods:
-        taken, reason = _taken(setting, method, preferred(engine))
-        engines.append(taken)
-        refused |= {method.name: reason} if reason else {}
-    # In the order of ENGINES, the slow engine last: an interrupt keeps the runs that all engines
-    # have finished.
-    of_engine: dict[str, list[Algorithm]] = {name: [] for name in ENGINES if name in engines}
-    for method, name in zip(methods, engines, strict=True):
-        of_engine[name].append(method)
-    tasks = {name: Task(setting, own, *common) for name, own in of_engine.items()}
-    return _Work([method.name for method in methods], engines, refused, tasks)
-
-
-def _taken(setting: Setting, method: Algorithm, engines: Sequence[str]) -> tuple[str, str | None]:
-    """Choose an engine for an algorithm; say why not the first of them, where that is so."""
-    why = None
-    for name in engines:
-        engine = engine_of(name)
-        reason = engine.refuses(method) or engine.refuses_setting(setting)
-        if reason is None:
-            return name, why
-        why = why or reason
-    if engine_of(engines[-1]).on_card:  # whoever asks for a card alone does not want to wait
-        raise AlgorithmError(
-            f"{method.name}: {why}; or use the {USUAL} engine, or {engines[-1]},{USUAL} to have it "
-            f"take what the card cannot"
-        )
-    return LAST, why
-
-
-def _remarks(setting: Setting, methods: Sequence[Algorithm], work: _Work) -> Iterator[str]:
-    """Yield what people should know before they wait: slow engines, servers that forget.
-
-    Algorithms are named without their options, so that dozens of candidates say the same.
-    """
-    for method, engine in zip(methods, work.engines, strict=True):
-        name, _ = split(method.name)
-        if reason := work.refused.get(method.name):
-            yield f"the {engine} engine takes {name}: {reason}"
-        if forgets := method.forgets(setting.max_age):
-            yield f"{name} {forgets}"
-
-
-def _cost(tasks: Iterable[tuple[str, Task]]) -> float:
-    """Return how long tasks take, in units of the usual engine, for honest progress."""
-    return sum(engine_of(name).cost * len(task.methods) for name, task in tasks)
+def _at_label_shares(
+    result: Result,
+    setting: Setting,
+    others: Mapping[float, Scenario],
+    again: Callable[..., Result],
+    reports: Sequence[Report],
+) -> Result:
+    """Run the same once more with each other share of labels, and add what was found."""
+    found, left = dict[float, TableResult](), iter(reports)
+    try:
+        for share, world in others.items():
+            same = world is setting
+            found[share] = TableResult.of(result if same else again(world, report=next(left)))
+    except KeyboardInterrupt:
+        raise Interrupted(result) from None
+    return with_label_shares(TableResult.of(result), found)
 
 
 def _apart(
@@ -223,8 +214,8 @@ def _apart(
     methods: Sequence[Algorithm],
     baselines: Sequence[str],
     engine: str,
-    common: tuple[Any, ...],
-) -> _Work | None:
+    task_of: Callable[..., Task],
+) -> Assignment | None:
     """Return the work of devices that learn like the algorithms' but never have a contact.
 
     Returns None where the baselines already hold such devices, or are not asked for.
@@ -233,7 +224,11 @@ def _apart(
         return None
     own = learners_apart(methods, scenario, baselines)
     setting = without_contacts(scenario)
-    return _shared_out(setting, [_as_run(m, setting) for m in own], engine, common) if own else None
+    return (
+        assign_engines(setting, [_as_run(m, setting) for m in own], engine, task_of)
+        if own
+        else None
+    )
 
 
 def _as_run(method: Algorithm, setting: Setting) -> Algorithm:
@@ -247,19 +242,13 @@ def _with_clean(setting: Setting, *, clean: bool) -> list[Setting]:
     return [setting, setting.model_copy(update={"faults": ()})]
 
 
-def _listed(methods: str | Algorithm | Iterable[str | Algorithm]) -> list[str | Algorithm]:
-    """Return the methods as a list; refuse what is no method, before anything that takes long."""
-    listed = [methods] if isinstance(methods, str) or not isinstance(methods, Iterable) else methods
-    return [method if _asks(method) else resolve(method) for method in listed]
-
-
-def _asks(method: str | Algorithm) -> bool:
-    return isinstance(method, str) and asks_for_choice(method)
+def _asks(method: Setup | Algorithm) -> bool:
+    return isinstance(method, Setup) and bool(method.left_open)
 
 
 def _raced(
     setting: Setting,
-    methods: Sequence[str | Algorithm],
+    methods: Sequence[Setup | Algorithm],
     report: Report | None,
     how: Mapping[str, Any],
 ) -> tuple[list[Algorithm], Sequence[Any], Report | None]:
@@ -274,12 +263,14 @@ def _raced(
 
     def part() -> Report:
         done = next(number)
-        return lambda share: report((done + share) / parts) if report is not None else None
+        return part_of(report or ignored, done / parts, (done + 1) / parts)
 
     # Rooms above this one, which run what they try by this very function.
-    racing, choosing = (import_module(f"paofed.racing.{room}") for room in ("race", "choosing"))
-    choice = choosing.choose(methods, lambda word: racing.race(setting, word, report=part(), **how))
-    return list(map(resolve, choice.methods)), choice.races, part()
+    racing, choosing = (
+        import_module(f"paofed.experiments.race.{room}") for room in ("race", "choosing")
+    )
+    choice = choosing.choose(methods, lambda one: racing.race(setting, one, report=part(), **how))
+    return choice.methods, choice.races, part()
 
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
@@ -296,12 +287,13 @@ def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Star
 
 
 def _fill(
-    gathering: Gathering, work: _Work, runs: range, crew: Crew, stages: Iterator[Report]
+    gathering: Gathering, work: Assignment, runs: range, crew: Crew, stages: Iterator[Report]
 ) -> None:
     """Compute all runs of some work, one engine after the other."""
     for (name, task), report in zip(work.tasks.items(), stages, strict=False):
-        for index, record, cpu in computed(name, task, runs, crew, report):
-            gathering.put(index, work.which(name), record, cpu)
+        for job in computed(name, task, runs, crew, report):
+            for index, record in job.records.items():
+                gathering.put(index, work.which(name), record, job.cpu)
 
 
 def _kept(gathered: Sequence[Gathering]) -> list[int]:
@@ -317,16 +309,17 @@ def _found(
     races: Sequence[Any],
 ) -> Result:
     """Make a result of the runs that every engine has finished, with and without faults."""
-    kept, results = _kept(gathered), []
+    kept, results = _kept(gathered), list[Result]()
     about = {**provenance, "cpus": _cpus(gathered, kept), "runs_finished": kept}
     for gathering in gathered:
         records = gathering.arrays(kept)
         judged = Tally(*(records.pop(name) for name in Tally._fields))
-        ticks = curve_ticks(scenario.ticks, every)
-        result = Result(provenance=about, ticks=ticks, **records)
-        if isinstance(scenario.stream, Table):
-            result = with_errors(result, scenario.stream, judged)
-        results.append(result)
+        of_runs = {"provenance": about, "ticks": curve_ticks(scenario.ticks, every), **records}
+        results.append(
+            over_table(scenario, judged, **of_runs)
+            if isinstance(scenario, Scenario) and isinstance(scenario.stream, Table)
+            else WorldResult(**of_runs)
+        )
     result, *clean = results
     for race in races:
         result = race.kept_in(result)
@@ -349,7 +342,7 @@ def _beside(
     result: Result,
     scenario: Setting,
     baselines: Sequence[str],
-    apart: _Work | None,
+    apart: Assignment | None,
     newcomers: Sequence[Algorithm],
     starts: Starts | None,
     crew: Crew,
@@ -359,14 +352,14 @@ def _beside(
 
     This machine computes baselines and newcomers; the crew computes devices apart.
     """
-    if not isinstance(scenario, Scenario) or not isinstance(scenario.stream, Table):
+    if not isinstance(result, TableResult) or not isinstance(scenario, Scenario):
         return result
     workers = crew.workers or 1
     try:
         if baselines:
             result = with_baselines(result, scenario, baselines, workers, progress.stage(-3))
         if apart is not None:
-            result = _judged_apart(result, scenario.stream, apart, crew, progress.stage(-1))
+            result = _judged_apart(result, scenario.table, apart, crew, progress.stage(-1))
         if starts is not None:
             joined = newcomers, starts, workers, progress.stage(-2)
             result = with_cold_starts(result, scenario, *joined)
@@ -375,7 +368,9 @@ def _beside(
     return result
 
 
-def _judged_apart(result: Result, table: Table, apart: _Work, crew: Crew, report: Report) -> Result:
+def _judged_apart(
+    result: TableResult, table: Table, apart: Assignment, crew: Crew, report: Report
+) -> TableResult:
     """Run devices apart in the worlds of a result, and add them to the result."""
     first, runs = result.provenance["first_run"], result.runs
     gathering = Gathering(range(first, first + runs), len(apart.names))

@@ -1,8 +1,12 @@
 """Work that is ended before its time: what is kept of it, and threads that end soon after."""
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any
 
 from paofed.simulate.results.result import Result
 from paofed.words import counted
@@ -11,19 +15,36 @@ Report = Callable[[float], None]  # told the share of the work that is done
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while algorithms ran; `result` holds the finished runs, or None if there is none."""
+    """Ctrl-C during long work; what was finished is its `result`, `race`, `swept` or `plan`.
 
-    def __init__(self, result: Result | None = None) -> None:
+    All others are None, and so is this one where nothing was finished. `said` says what was.
+    """
+
+    def __init__(
+        self,
+        result: Result | None = None,
+        *,
+        race: Any = None,
+        swept: Any = None,
+        plan: Any = None,
+        said: str = "",
+    ) -> None:
         super().__init__()
-        self.result = result
+        self.result, self.race, self.swept, self.plan = result, race, swept, plan
+        finished = counted(result.runs if result else 0, "finished run")
+        self._said = said or f"{finished} in its `result`"
 
     def __str__(self) -> str:
-        finished = counted(self.result.runs if self.result else 0, "finished run")
-        return f"interrupted, with {finished} in its `result`"
+        return f"interrupted, with {self._said}"
 
 
 def ignored(_: float) -> None:
     """Do nothing with a report of progress."""
+
+
+def part_of(report: Report, begin: float, end: float) -> Report:
+    """Return what reports the share of one part of the work, which goes from `begin` to `end`."""
+    return lambda share: report(min(end, begin + (end - begin) * share))
 
 
 class _Stopped(Exception):  # noqa: N818 (not an error)
@@ -47,3 +68,35 @@ def stoppable(report: Report) -> Iterator[Report]:
         yield heard
     finally:
         stop.set()
+
+
+@contextmanager
+def signals_wait(wake: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Let Ctrl-C and SIGTERM wait until the yielded function is called; each calls `wake`.
+
+    Python drops what the handler of a signal raises while an object is being deleted. Futures of
+    executors run code of their own as they are deleted, as Dask's do: a Ctrl-C would be lost there.
+    A second signal does not wait, since what it interrupts may be stuck.
+    """
+    here = threading.current_thread() is threading.main_thread()  # the only one that gets signals
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if here}
+    handlers = {int(number): handler for number, handler in found.items() if callable(handler)}
+    waiting = list[Callable[[], object]]()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        if waiting:
+            handlers[number](number, frame)
+        else:
+            waiting.append(partial(handlers[number], number, frame))
+            wake()
+
+    def handle() -> None:
+        while waiting:
+            waiting.pop()()
+
+    with ExitStack() as stack:
+        for number, handler in handlers.items():
+            stack.callback(signal.signal, number, handler)
+            signal.signal(number, heard)
+        yield handle
+    handle()

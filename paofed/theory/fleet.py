@@ -16,7 +16,13 @@ from paofed.world.trace import Targets, Trace, blend
 from paofed.world.value import CERTAIN
 
 _MOST_BYTES = 1_500_000_000
-_UNKNOWN = ("loss", "outages", "battery", "faults")  # laws of a scenario that theory does not know
+_UNKNOWN = (
+    "loss",
+    "outages",
+    "battery",
+    "labels",
+    "faults",
+)  # laws of a scenario that theory does not know
 
 
 class Contacts(NamedTuple):
@@ -53,7 +59,10 @@ class Contacts(NamedTuple):
     @classmethod
     def seen(cls, trace: Trace) -> Self:
         """Count the rates in a trace."""
-        _require_known(*(["loss"] if any(lost.any() for lost in trace.losses) else []))
+        _require_known(
+            *(["loss"] if any(lost.any() for lost in trace.losses) else []),
+            *(["labels"] if trace.sparse().labels else []),
+        )
         whole, start = trace.newcomers_whole.any(), trace.start.any()
         _require_plain_beginning(
             "a model" if start else "zeros",
@@ -153,11 +162,12 @@ class FleetInTheory(NamedTuple):
 
 
 def _require_known(*laws: str) -> None:
-    """Refuse laws that theory cannot follow: lost or wrong messages, contacts that depend."""
+    """Refuse laws that theory cannot follow: lost or wrong messages, late labels, ..."""
     if laws:
         raise InputError(
-            f"theory knows no {' and no '.join(laws)}: every message is true and arrives, and "
-            f"contacts are independent; leave {'it' if len(laws) == 1 else 'them'} out, or simulate"
+            f"theory knows no {' and no '.join(laws)}: every message is true and arrives, every "
+            f"sample has its label, and contacts are independent; leave "
+            f"{'it' if len(laws) == 1 else 'them'} out, or simulate"
         )
 
 

@@ -1,19 +1,20 @@
 """Everything theory says of algorithms in one fleet, also asked by their names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
 from paofed.algorithms.base import Algorithm, Settled
-from paofed.algorithms.spec import resolve
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.algorithms.setup import resolve
+from paofed.core.arrays import FloatArray
 from paofed.core.metrics import Traffic, curve_ticks, decibels
 from paofed.errors import InputError, unknown
+from paofed.simulate.stopping import Report, ignored, part_of
 from paofed.theory.bounds import StepSizes, step_sizes
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.mean import Prediction, growth, predict, require_followed
 from paofed.theory.modes import Modes
-from paofed.theory.own_runs import OwnRuns, Report, stage
+from paofed.theory.own_runs import OwnRuns
 from paofed.theory.reach import expected
 from paofed.theory.second.curve import LearningCurve, learning_curve
 from paofed.theory.second.horizon import FOLLOWED, BestStep, best_step, steady_state
@@ -59,37 +60,6 @@ class Outlook:
         return told
 
 
-def outlook(
-    fleet: FleetInTheory,
-    methods: Sequence[Algorithm],
-    settings: Settled,
-    points: IntArray,
-    report: Callable[[float], None] = lambda _: None,
-    modes: Modes | None = None,
-) -> Outlook:
-    """Compute the outlook; `settings` are for what the algorithms leave open.
-
-    `modes` are those of the fleet's R, if they are known already.
-    """
-    features = fleet.z_test.shape[1]
-    costs = [expected(fleet.contacts, method, features) for method in methods]
-    ticks = int(points[-1]) + 1
-    iterations = min(ticks, 1000)
-    require_followed(fleet, methods, settings, ticks, modes=modes)
-    share = (1 - _APART) * ticks / (ticks + iterations)
-    if modes is None:
-        modes = Modes.of(fleet.moments.R, lambda done: report(_APART * done))
-    prediction = predict(
-        fleet, methods, settings, points, lambda done: report(_APART + share * done), modes
-    )
-    rest = 1 - _APART - share
-    factors = growth(
-        fleet, methods, settings, iterations, lambda done: report(1 - rest + rest * done), modes
-    )
-    mu = [method.settled(**settings._asdict()).step_size for method in methods]
-    return Outlook(step_sizes(fleet.moments, modes), mu, factors, costs, prediction, modes)
-
-
 _FOR_TRACES = Settled(step_size=0.4, max_age=10)  # for traces, which hold no settings: the paper's
 
 # What is done about the error of a prediction: runs estimate it, and one above 0.5 dB is refused;
@@ -97,10 +67,6 @@ _FOR_TRACES = Settled(step_size=0.4, max_age=10)  # for traces, which hold no se
 Check: TypeAlias = Literal["refuse", "tell", "none"]
 _PREDICTED = 0.5  # the part of the work that is prediction, where runs follow, for progress
 _NEVERTHELESS = "; check='tell' returns it nevertheless"
-
-
-def _silent(_: float) -> None:
-    """Ignore a report of progress."""
 
 
 def foresee(source: Scenario | Trace | str, *, seed: int = 0, world: int = 0) -> "Foresight":
@@ -157,17 +123,25 @@ class Foresight:
         methods: str | Algorithm | Sequence[str | Algorithm],
         *,
         every: int = 50,
-        report: Report = _silent,
+        report: Report = ignored,
     ) -> Outlook:
         """Return safe step sizes, where the mean of the model goes, and what that costs."""
         several = [methods] if isinstance(methods, str | Algorithm) else methods
-        found = outlook(
-            self.fleet, [resolve(method) for method in several], self.settings,
-            curve_ticks(self.ticks, _at_least_one("every", every)), report,
-            self._modes,
-        )  # fmt: skip
-        self._modes = found.modes
-        return found
+        records = [resolve(method) for method in several]
+        fleet, settings, ticks = self.fleet, self.settings, self.ticks
+        points, iterations = curve_ticks(ticks, _at_least_one("every", every)), min(ticks, 1000)
+        costs = [expected(fleet.contacts, record, fleet.z_test.shape[1]) for record in records]
+        require_followed(fleet, records, settings, ticks, modes=self._modes)
+        followed = _APART + (1 - _APART) * ticks / (ticks + iterations)
+        if self._modes is None:
+            self._modes = Modes.of(fleet.moments.R, part_of(report, 0.0, _APART))
+        told = part_of(report, _APART, followed)
+        prediction = predict(fleet, records, settings, points, told, self._modes)
+        told = part_of(report, followed, 1.0)
+        factors = growth(fleet, records, settings, iterations, told, self._modes)
+        mu = [record.settled(**settings._asdict()).step_size for record in records]
+        steps = step_sizes(fleet.moments, self._modes)
+        return Outlook(steps, mu, factors, costs, prediction, self._modes)
 
     def learning_curve(
         self,
@@ -176,7 +150,7 @@ class Foresight:
         ticks: int | None = None,
         every: int = 50,
         check: Check = "refuse",
-        report: Report = _silent,
+        report: Report = ignored,
     ) -> LearningCurve:
         """Return the expected error of the server's model, each `every` ticks and the last."""
         horizon = self._horizon(ticks)
@@ -188,7 +162,7 @@ class Foresight:
         )
         return self._checked(record, curve, check, running)
 
-    def stable_step(self, method: str | Algorithm, *, report: Report = _silent) -> StableStep:
+    def stable_step(self, method: str | Algorithm, *, report: Report = ignored) -> StableStep:
         """Return the largest step size that is stable in the mean square."""
         return stable_step(self.fleet, resolve(method), self.settings, report)
 
@@ -198,7 +172,7 @@ class Foresight:
         *,
         ticks: int | None = None,
         check: Check = "refuse",
-        report: Report = _silent,
+        report: Report = ignored,
     ) -> BestStep:
         """Return the step size with the least predicted error after `ticks`, and its curve.
 
@@ -221,7 +195,7 @@ class Foresight:
         *,
         ticks: int | None = None,
         check: Check = "refuse",
-        report: Report = _silent,
+        report: Report = ignored,
     ) -> LearningCurve:
         """Return the end of the learning curve, followed for up to 16 times `ticks` ticks."""
         horizon = self._horizon(ticks)
@@ -235,9 +209,9 @@ class Foresight:
         if check not in get_args(Check):
             raise InputError(unknown("check", check, get_args(Check)))
         if check == "none":
-            return report, _silent
+            return report, ignored
         self._own_runs.require_room(ticks)
-        return stage(report, 0.0, _PREDICTED), stage(report, _PREDICTED, 1.0)
+        return part_of(report, 0.0, _PREDICTED), part_of(report, _PREDICTED, 1.0)
 
     def _stable(self, method: str | Algorithm) -> Algorithm:
         """Return the record of an algorithm, or refuse it if its step size is not stable."""

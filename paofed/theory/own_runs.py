@@ -16,6 +16,7 @@ import numpy as np
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.memory import require_memory
+from paofed.simulate.stopping import Report, part_of
 from paofed.theory.gap import Gap
 from paofed.theory.second.curve import LearningCurve
 from paofed.theory.second.horizon import BestStep
@@ -26,8 +27,6 @@ from paofed.world.worlds import Setting, Worlds
 
 _FIRST, _MOST = 16, 256  # runs at first, and doubled up to so many while they leave it open
 _TURNED = ("x", "y", "has_data", "available", "delay", "lottery")  # what a trace has at each tick
-
-Report = Callable[[float], None]
 
 
 class OwnRuns(NamedTuple):
@@ -102,7 +101,7 @@ class OwnRuns(NamedTuple):
             runs = range(errors.shape[1], max(_FIRST, 2 * errors.shape[1]))
             curves = errors_of_runs(
                 setting, settled, runs, seed=self.seed, world=self.world, every=every,
-                report=stage(report, done, (1 + done) / 2),
+                report=part_of(report, done, (1 + done) / 2),
             )  # fmt: skip
             done = (1 + done) / 2
             errors = np.concatenate([errors, curves[:, :, (points + 1) // every - 1]], axis=1)
@@ -120,11 +119,6 @@ class OwnRuns(NamedTuple):
         samples = tuple(times * count for count in stream.samples)
         longer = stream.model_copy(update={"samples": samples})
         return scenario.model_copy(update={"ticks": times * scenario.ticks, "stream": longer})
-
-
-def stage(report: Report, begin: float, end: float) -> Report:
-    """Return what a stage of work reports to, that goes from share `begin` of all to `end`."""
-    return lambda done: report(begin + (end - begin) * done)
 
 
 def turning(trace: Trace, ticks: int) -> Callable[[int, int], Trace]:

@@ -13,10 +13,12 @@ import numpy as np
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from paofed.core.columns.numbers import Number
+from paofed.core.columns.transform import Transform
 from paofed.core.parts import SERVER, Stamp, draws
 from paofed.core.random import Key, normal, philox
 from paofed.errors import ScenarioError, unknown
-from paofed.world.table.columns import Unit
+from paofed.words import number_or_text
 from paofed.world.value import Probability, Value, threshold
 
 _FAR = 1e30  # a fault of this size is obvious, and its numbers are still finite
@@ -221,11 +223,14 @@ class Measured(NamedTuple):
     y: FloatArray  # (M,)
 
     def with_faults(
-        self, faults: Iterable[tuple[int, FaultyReadings]], units: Sequence[Unit], chance: Chance
+        self,
+        faults: Iterable[tuple[int, FaultyReadings]],
+        records: Sequence[Transform],
+        chance: Chance,
     ) -> "Measured":
         """Apply faults, given with their numbers, one after the other.
 
-        `units` are those of the inputs and, last, of the target.
+        `records` are those of the inputs and, last, of the target: see `column_of`.
         """
         columns = np.column_stack([self.x, self.y])
         for number, fault in faults:
@@ -233,32 +238,45 @@ class Measured(NamedTuple):
             hit = np.flatnonzero(picked[self.client] & fault.lasts(self.tick))
             counters = self.client[hit], self.tick[hit], number, chance.purpose
             hits = Hits(self.tick, self.client, hit, philox(chance.what, *counters))
-            at = column_of(fault.what, units)
-            values = units[at].measured(columns[:, at])
-            columns[hit, at] = units[at].learned(fault.changed(values, hits))
+            at, record = column_of(fault.what, records)
+            values = record.measured(columns[:, at])
+            columns[hit, at] = _learned(record, fault.changed(values, hits))
         return self._replace(x=columns[:, :-1], y=columns[:, -1])
 
 
-def column_of(what: str | int, units: Sequence[Unit]) -> int:
-    """Return the index, among inputs and target, of what a fault changes; raises ValueError."""
-    names = [unit.name for unit in units[:-1]]
+def _learned(record: Number, values: FloatArray) -> FloatArray:
+    """Return what a model sees of measured values; a log1p takes negative values as 0."""
+    known = np.maximum(values, 0.0) if record.logarithm else values
+    return record.numbers(known)[:, 0]
+
+
+def column_of(what: str | int, records: Sequence[Transform]) -> tuple[int, Number]:
+    """Return the index, among inputs and target, of what a fault changes, and its record.
+
+    `records` has that of each number that a model sees, the target's last. Raises ValueError.
+    """
+    *inputs, target = records
+    names = [record.name for record in inputs]
     if what == "target":
-        if units[-1].name and units[-1].name in names:
+        if target.name and target.name in names:
             raise ValueError(
                 "expected an input, since lags of the target are inputs and stay right"
             )
-        return len(units) - 1
-    places: dict[str | int, int] = {i: i for i in range(len(names))}
-    places |= {name: i for i, name in enumerate(names) if name}
-    if what not in places:
-        known = ", ".join([*dict.fromkeys(filter(None, names)), f"0 to {len(names) - 1}"])
-        raise ValueError(f"expected target or an input ({known})")
-    at = places[what]
-    if not units[at].one_number or (names[at] and names.count(names[at]) > 1):
-        raise ValueError(
-            f"{names[at]} is not one number, or has lags: expected target or another input"
-        )
-    return at
+        at, alone = len(names), True
+    else:
+        places: dict[str | int, int] = {i: i for i in range(len(names))}
+        places |= {name: i for i, name in enumerate(names) if name}
+        if what not in places:
+            known = ", ".join([*dict.fromkeys(filter(None, names)), f"0 to {len(names) - 1}"])
+            raise ValueError(f"expected target or an input ({known})")
+        at = places[what]
+        alone = not names[at] or names.count(names[at]) == 1
+    record = records[at]
+    if alone and isinstance(record, Number) and record.lags == (0,):
+        return at, record
+    raise ValueError(
+        f"{record.name} is not one number, or has lags: expected target or another input"
+    )
 
 
 def _occurrence(values: IntArray) -> IntArray:
@@ -293,7 +311,7 @@ def parted(text: str) -> dict[str, Any]:
             raise ScenarioError(f"{text}: option {key!r} has no value: write {key}=VALUE")
         if key in values:
             raise ScenarioError(f"{text}: option {key!r} is given twice")
-        values[key] = _clients(value) if key == "clients" else _value(value)
+        values[key] = _clients(value) if key == "clients" else number_or_text(value)
     return values
 
 
@@ -318,14 +336,5 @@ def _said(value: object) -> str:
 def _clients(text: str) -> object:
     """Read clients by number as a list: 3+17 is two clients, 3+ is client 3 alone."""
     if "+" not in text[1:]:
-        return _value(text)
-    return [_value(part) for part in text.split("+") if part]
-
-
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+        return number_or_text(text)
+    return [number_or_text(part) for part in text.split("+") if part]

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from paofed.core.due import SampleLabels
 from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
 from paofed.core.intervals import first_half_width
-from paofed.core.parts import keys_of
+from paofed.core.parts import Calibration, keys_of
 from paofed.core.random import Key, child, key_of, normal, philox, some_of, uniform
 from paofed.errors import InputError
 from paofed.memory import require_memory
 from paofed.world.faults import Chance, FaultyReadings, Measured
 from paofed.world.recorded import Recorded
-from paofed.world.scenario import Scenario, scenario_of
+from paofed.world.scenario import Scenario, scenario_of, settled_labels
 from paofed.world.start import fitted
 from paofed.world.streams import INPUTS, ClientLaws, target
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
-from paofed.world.trace import NOTHING_LOST, Targets, Trace, blend
+from paofed.world.trace import NO_DELAYS, NOTHING_LOST, Targets, Trace, blend
 from paofed.world.value import threshold
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Purpose(IntEnum):
     OUTAGE = 6  # one word per tick for the whole fleet: whether there is an outage
     HIT = 7  # one word per client and tick at which an outage began
     FAULT = 8  # one block per client, tick and faulty reading
+    # A block per client and tick: whether a sample has a label; one per client: who has labels.
+    LABEL = 9
 
 
 class World(NamedTuple):
@@ -151,6 +154,7 @@ def realize(
     if scenario.numbered(FaultyReadings):
         samples = _faulty(scenario, samples, k, seed, world, run)
     wanted = samples.has_data & _presence(scenario, k, presence)
+    labels = labels_of(scenario, key, n, k) or SampleLabels(NOTHING_LOST, NO_DELAYS)
     return Trace(
         x=samples.x,
         y=samples.y,
@@ -170,7 +174,15 @@ def realize(
         start=start_of(scenario, world_key(seed, world)),
         newcomers_whole=np.array([scenario.newcomers == "whole"]),
         personal=np.array([scenario.personal]),
+        labelled=labels.given,
+        label_delay=labels.delay,
     )
+
+
+def labels_of(scenario: Scenario, run: Key, n: IntArray, k: IntArray) -> SampleLabels | None:
+    """Return the labels of samples of clients k at ticks n; None without a law of labels."""
+    law = settled_labels(scenario)
+    return None if law is None else law.of_samples(run, n, k, Purpose.LABEL)
 
 
 def _faulty(
@@ -198,8 +210,9 @@ def _require_room(scenario: Scenario, cells: int) -> None:
         require_memory(_CELL_BYTES * cells, f"a trace of {cells:,} client ticks")
         return
     readings = read(scenario.stream)
-    # Three numbers of 8 bytes (y, delay and lottery) and two flags of 1.
-    size = cells * (8 * readings.inputs + 26)
+    # Three numbers of 8 bytes (y, delay and lottery) and two flags of 1; a number and a flag more
+    # for labels.
+    size = cells * (8 * readings.inputs + 26 + 9 * (scenario.labels is not None))
     if size > _MOST_OF_TABLE:
         raise InputError(
             f"a trace of {scenario.name} has {cells:,} cells and needs {size / 1e9:.1f} GB for "
@@ -232,6 +245,22 @@ def start_of(scenario: Scenario, world: Key) -> FloatArray:
     if scenario.start == "zeros":
         return np.zeros(scenario.features)
     return fitted(read(scenario.table), table_map(scenario, world)).model
+
+
+def calibration_of(scenario: Scenario, world: Key) -> Calibration | None:
+    """Return the calibration period of a table as servers know it; None if fleets begin with zeros.
+
+    The samples are those on which the fit of the period was tried before it had seen them.
+    """
+    if scenario.start == "zeros":
+        return None
+    readings = read(scenario.table)
+    foretold = fitted(readings, table_map(scenario, world)).foretold
+    if not foretold.size:
+        return None
+    since = len(readings.y_past) - foretold.size
+    y = readings.y_past[since:]
+    return Calibration(readings.x_past[since:], y, y - foretold)
 
 
 def half_width_of(scenario: Scenario, world: Key) -> float:

@@ -9,12 +9,15 @@ from collections.abc import Callable
 import numpy as np
 
 from paofed.core.arrays import BoolArray, IntArray, WordArray
+from paofed.core.due import SampleLabels
 from paofed.core.random import Key, philox, uniform
 from paofed.memory import require_memory
 from paofed.world.availability import Cells, OnOff
 from paofed.world.faults import Measured
 from paofed.world.realize import (
     Purpose,
+    calibration_of,
+    labels_of,
     past_of,
     run_key,
     start_of,
@@ -64,9 +67,20 @@ def realize_samples(
         x_test=x_test,
         test_targets=test_targets,
         start=start_of(scenario, made),
+        calibration=calibration_of(scenario, made),
         newcomers_whole=scenario.newcomers == "whole",
         personal=scenario.personal,
+        labels=labels_of_readings(scenario, world, run, seed=seed),
     )
+
+
+def labels_of_readings(
+    scenario: Scenario, world: int, run: int, *, seed: int
+) -> SampleLabels | None:
+    """Return the labels of a table's readings in one run; None where each is there at once."""
+    readings, key = read(scenario.table), run_key(world_key(seed, world), run)
+    labels = labels_of(scenario, key, readings.tick, readings.device)
+    return None if labels is None else labels.if_any_lacks()
 
 
 class _Chance:

@@ -1,12 +1,10 @@
 """Scenario: a fleet and what happens to it, as numbers; read from TOML, checked whole."""
 
-import json
-import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Self, TypeVar, get_args
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     Field,
@@ -15,26 +13,33 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
 
+from paofed.core.columns.numbers import Number
+from paofed.core.columns.transform import Transform
 from paofed.core.features import require_features
-from paofed.errors import FileError, InputError, ScenarioError, shown, unknown
+from paofed.durations import duration_text, seconds
+from paofed.errors import FileError, InputError, ScenarioError
 from paofed.toml import toml_of
 from paofed.world.availability import Availability, Battery, Bursts, Outages
 from paofed.world.delays import LONGEST, Delay, Loss
-from paofed.world.faults import KINDS, AnyFault, Fault, FaultyReadings, column_of
+from paofed.world.faults import AnyFault, Fault, FaultyReadings, column_of
+from paofed.world.labels import Labels, SettledLabels
 from paofed.world.names import PRESETS, NewcomersKind, StartKind, source_of
 from paofed.world.recorded import Recorded
+from paofed.world.scenario_text import (
+    FOUND_IN_TABLE,
+    explained,
+    misfit,
+    text_of,
+    to_toml,
+    with_paths,
+)
 from paofed.world.streams import INPUTS, Stream, Synthetic
-from paofed.world.table.columns import Unit, duration_text, seconds
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
-from paofed.world.value import FORMS, Grouped, Value
+from paofed.world.value import Grouped, Value
 
-_UNKNOWN = ("extra_forbidden", "union_tag_invalid")
 Count = Annotated[int, Field(ge=1, lt=2**31)]
-# Keys that are not written into files since the table itself says them.
-_FOUND_IN_TABLE = ("ticks", "clients")
 _USUAL_OVER_TABLE: Mapping[str, Any] = {
     "test_samples": 500,
     "linear": True,
@@ -48,7 +53,7 @@ _OF_A_STREAM = {
     *("linear", "start", "newcomers", "personal", "tick"),
 }
 LAWS = "ideal"  # whose presence and delays hold over a table where no other scenario is named
-UNSAID = ("tick", "contacts")  # keys that are written only where somebody gave them
+UNSAID = ("tick", "contacts", "labels")  # keys that are written only where somebody gave them
 _Kind = TypeVar("_Kind", bound=Fault)
 
 
@@ -78,6 +83,7 @@ class Scenario(Value):
     loss: Loss | None = None
     outages: Outages | None = None
     battery: Battery | None = None
+    labels: Labels | None = None  # None: every sample has its label at once
     faults: Annotated[tuple[AnyFault, ...], Field(strict=False)] = ()
 
     def numbered(self, kind: type[_Kind]) -> list[tuple[int, _Kind]]:
@@ -88,11 +94,11 @@ class Scenario(Value):
         return [(i, fault) for i, fault in enumerate(self.faults) if isinstance(fault, kind)]
 
     @property
-    def units(self) -> tuple[Unit, ...]:
-        """The units of the inputs and, last, of the target."""
+    def units(self) -> tuple[Transform, ...]:
+        """The record of each number that a model sees, the target's last."""
         if isinstance(self.stream, Table):
             return read(self.stream).units
-        return (Unit(),) * (INPUTS + 1)
+        return (Number(""),) * (INPUTS + 1)
 
     @property
     def synthetic(self) -> Synthetic:
@@ -154,13 +160,11 @@ class Scenario(Value):
         # Pydantic tells this error with its place when it checks the stream itself.
         except ValidationError:
             return {"ticks": 1, "clients": 1, "kernel_width": 1.0, "test_samples": 1, **values}
-        for key in _FOUND_IN_TABLE:
+        for key in FOUND_IN_TABLE:
             if values.get(key, found[key]) != found[key]:
-                _misfit(
-                    key, f"{key} is {values[key]}, but the table has {found[key]}: leave it out"
-                )
+                misfit(key, f"{key} is {values[key]}, but the table has {found[key]}: leave it out")
         if not found.get("kernel_width", 1.0):
-            _misfit(
+            misfit(
                 "stream",
                 "most inputs of the calibration period are equal, so the median distance between "
                 "them is no kernel width: give `kernel_width`",
@@ -177,6 +181,10 @@ class Scenario(Value):
             self._features_fit(self.stream)
         self._tables_fit()
         self._tick_fits()
+        try:
+            settled_labels(self)
+        except ValueError as error:
+            misfit(*error.args)
         for number, fault in enumerate(self.faults):
             self._fault_fits(f"faults.{number}", fault)
         return self
@@ -186,7 +194,7 @@ class Scenario(Value):
         groups |= {name: law.groups for name, law in self if isinstance(law, Grouped | Bursts)}
         for place, count in groups.items():
             if self.clients % count:
-                _misfit(
+                misfit(
                     place,
                     f"{place} has {count} groups, which do not divide {self.clients} clients "
                     f"evenly: repeat entries for groups of other sizes",
@@ -194,21 +202,21 @@ class Scenario(Value):
 
     def _ticks_fit(self, stream: Synthetic) -> None:
         if max(stream.samples) > self.ticks:
-            _misfit(
+            misfit(
                 "stream.samples",
                 f"stream.samples asks for {max(stream.samples)} samples in {self.ticks} "
                 f"ticks: a client sees at most one sample per tick, so give fewer samples, or more "
                 f"ticks",
             )
         if max(stream.drifts, default=0) >= self.ticks:
-            _misfit(
+            misfit(
                 "stream.drifts",
                 f"stream.drifts has a drift at tick {max(stream.drifts)}: the last of "
                 f"{self.ticks} ticks is {self.ticks - 1}",
             )
         for one, other in pairwise(stream.drifts):
             if one + stream.drift_ticks > other:
-                _misfit(
+                misfit(
                     "stream.drift_ticks",
                     f"stream.drift_ticks is {stream.drift_ticks}, so the drift at tick {one} is "
                     f"not over when the next begins, at tick {other}: expected at most "
@@ -218,17 +226,17 @@ class Scenario(Value):
     def _needs_no_past(self) -> None:
         without = "but a synthetic stream has no calibration period: expected"
         if self.linear:
-            _misfit("linear", f"linear is true, {without} false, or a table")
+            misfit("linear", f"linear is true, {without} false, or a table")
         if self.personal:
-            _misfit("personal", f"personal is true, {without} false, or a table")
+            misfit("personal", f"personal is true, {without} false, or a table")
         if self.start == "calibration":
-            _misfit("start", f"start is 'calibration', {without} 'zeros', or a table")
+            misfit("start", f"start is 'calibration', {without} 'zeros', or a table")
 
     def _features_fit(self, table: Table) -> None:
         try:
             require_features(self.features, read(table).ranges)
         except InputError as error:
-            _misfit("features", str(error))
+            misfit("features", str(error))
 
     def _tables_fit(self) -> None:
         for place, law in (("availability.file", self.availability), ("delay.file", self.delay)):
@@ -236,13 +244,13 @@ class Scenario(Value):
                 try:
                     law.table(self.ticks, self.clients)
                 except FileError as error:
-                    _misfit(place, f"{place}: {error}")
+                    misfit(place, f"{place}: {error}")
 
     def _tick_fits(self) -> None:
         if self.tick is None:
             return
         if seconds(self.tick) is None:
-            _misfit(
+            misfit(
                 "tick",
                 f"tick is {self.tick!r}: expected a length such as 15min, 1h or 1d "
                 f"(ms, s, min, h, d, w)",
@@ -250,18 +258,18 @@ class Scenario(Value):
         line = read(self.stream).timeline if isinstance(self.stream, Table) else None
         if line is not None and line.calendar and seconds(self.tick) != line.tick:
             found = duration_text(line.tick)
-            _misfit("tick", f"tick is {self.tick}, but the table's is {found}: leave it out")
+            misfit("tick", f"tick is {self.tick}, but the table's is {found}: leave it out")
 
     def _fault_fits(self, place: str, fault: Fault) -> None:
         if fault.start >= self.ticks:
-            _misfit(
+            misfit(
                 f"{place}.start",
                 f"{place}.start is {fault.start}: the last of {self.ticks} ticks is "
                 f"{self.ticks - 1}",
             )
         listed = fault.clients if isinstance(fault.clients, tuple) else ()
         if fault.how_many(self.clients) > self.clients or max(listed, default=0) >= self.clients:
-            _misfit(
+            misfit(
                 f"{place}.clients",
                 f"{place}.clients is {list(listed) or fault.clients}, but there are "
                 f"{self.clients} clients, 0 to {self.clients - 1}",
@@ -270,7 +278,7 @@ class Scenario(Value):
             try:
                 column_of(fault.what, self.units)
             except ValueError as error:
-                _misfit(f"{place}.what", f"{place}.what is {fault.what!r}: {error}")
+                misfit(f"{place}.what", f"{place}.what is {fault.what!r}: {error}")
 
     @classmethod
     def load(cls, name: str | Path) -> Self:
@@ -279,7 +287,7 @@ class Scenario(Value):
         Every error names the place of the mistake.
         """
         path = source_of(name)
-        return cls.parse(_text(path), str(name), folder=path.parent)
+        return cls.parse(text_of(path), str(name), folder=path.parent)
 
     @classmethod
     def parse(cls, text: str, origin: str, folder: Path | None = None) -> Self:
@@ -288,7 +296,7 @@ class Scenario(Value):
             values = toml_of(text)
         except InputError as error:
             raise ScenarioError(f"{origin}: {error}") from None
-        return cls.made(_with_paths(values, folder or Path()), origin, text)
+        return cls.made(with_paths(values, folder or Path()), origin, text)
 
     @classmethod
     def made(cls, values: Mapping[str, Any], origin: str, text: str = "") -> Self:
@@ -296,10 +304,7 @@ class Scenario(Value):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            # A misspelt key or kind gives two errors, "missing" and "unknown": only the second one
-            # helps.
-            errors = sorted(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
-            raise ScenarioError(_explain(errors[0], text, origin)) from None
+            raise explained(error, cls, text, origin) from None
 
     @classmethod
     def of_table(
@@ -337,7 +342,7 @@ class Scenario(Value):
         values = self.model_dump()
         if isinstance(self.stream, Table) and any(key.split(".")[0] == "stream" for key in changes):
             usual = self.kernel_width == read(self.stream).kernel_width
-            for key in (*_FOUND_IN_TABLE, *(["kernel_width"] if usual else [])):
+            for key in (*FOUND_IN_TABLE, *(["kernel_width"] if usual else [])):
                 del values[key]
         for key, value in changes.items():
             *path, last = key.split(".")
@@ -345,7 +350,9 @@ class Scenario(Value):
             for step in path:
                 law = place.get(step) or {}
                 if not isinstance(law, dict):
-                    raise ScenarioError(f"{key} is no key: {step} is {law!r}, which has no keys")
+                    raise ScenarioError(
+                        f"{key} is no key: {step} is {law!r}, which has no keys", key=key
+                    )
                 place[step] = dict(law)
                 place = place[step]
             place[last] = value
@@ -354,6 +361,15 @@ class Scenario(Value):
     def to_toml(self) -> str:
         """Write every value, defaults included, as a file that `load` reads back."""
         return to_toml(self.model_dump())
+
+
+def settled_labels(scenario: Scenario) -> SettledLabels | None:
+    """Return the law of labels as it is drawn over a fleet; None without such a law."""
+    if scenario.labels is None:
+        return None
+    stream = scenario.stream
+    table = (stream, read(stream)) if isinstance(stream, Table) else None
+    return scenario.labels.settled(scenario.clients, scenario.tick_seconds, table)
 
 
 def scenario_of(given: Scenario | str | Path) -> Scenario:
@@ -368,171 +384,10 @@ def scenario_of(given: Scenario | str | Path) -> Scenario:
     return given
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(
-            f"{unknown('scenario', str(path), PRESETS)}, and there is no file of that name"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path} cannot be read as text: {error}") from None
-    except ValueError:
-        raise ScenarioError(f"{str(path)!r} cannot be read: no file can have this name") from None
-    except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def to_toml(values: Mapping[str, Any]) -> str:
-    """Write a scenario's values as TOML; values that a table says itself are left out."""
-    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    left_out = _FOUND_IN_TABLE if tables["stream"].get("kind") == "table" else ()
-    plain = {key: v for key, v in values.items() if key not in (*tables, *left_out, "faults")}
-    lines = _assignments(plain)
-    for key, table in tables.items():
-        lines += ["", f"[{key}]", *_assignments(table)]
-    for fault in values.get("faults", ()):
-        lines += ["", "[[faults]]", *_assignments(fault)]
-    return "\n".join(lines) + "\n"
-
-
 def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
     try:
         readings = read(table)
     except InputError as error:
-        _misfit("stream", str(error))
+        misfit("stream", str(error))
     found = {"ticks": readings.ticks, "clients": len(readings.devices)}
     return {**found, "kernel_width": readings.kernel_width} if width else found
-
-
-def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Look for the files that a scenario names in `folder`, wherever the program runs."""
-    return {
-        key: {**value, "file": str((folder / value["file"]).resolve())}
-        if isinstance(value, dict) and _can_be_file(value.get("file"))
-        else value
-        for key, value in values.items()
-    }
-
-
-def _can_be_file(name: object) -> bool:
-    # Any other value is refused when the law itself is checked.
-    return isinstance(name, str) and "\0" not in name
-
-
-def _assignments(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
-
-
-def toml_value(value: Any) -> str:
-    """Write one value as TOML has it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(toml_value(item) for item in value)}]"
-    return repr(value)
-
-
-def _misfit(place: str, message: str) -> NoReturn:
-    """Refuse values that are right alone but not together; `place` names the key to look at."""
-    raise PydanticCustomError("misfit", "{message}", {"message": message, "place": place})
-
-
-def _explain(error: ErrorDetails, text: str, origin: str) -> str:
-    """Say one validation error in one line: its place in the file, what was got and expected."""
-    loc, kind = error["loc"], error["type"]
-    if kind == "misfit":
-        place = place_in_text(error["ctx"]["place"].split("."), text, origin)
-        return f"{place}{error['msg']}"
-    # Pydantic puts the kind of a law behind the law's name, and the form of a number (one number,
-    # or by group) behind its key. People wrote neither.
-    depth = 2 if loc[:1] == ("faults",) else 1
-    unions = ("stream", "availability", "delay", "faults")
-    tagged = len(loc) > depth and loc[0] in unions and loc[depth] in _LAWS
-    written = (*loc[:depth], *loc[depth + 1 :]) if tagged else loc
-    if kind == "extra_forbidden":
-        law = str(loc[depth] if tagged else loc[0])
-        model = _LAWS.get(law, Scenario) if len(loc) > 1 else Scenario
-        place = place_in_text([str(part) for part in written], text, origin)
-        return f"{place}{unknown('key', str(loc[-1]), model.model_fields)}"
-    path = [str(part) for part in written if part not in FORMS]
-    key, place = ".".join(path), place_in_text(path, text, origin)
-    if kind == "missing":
-        return f"{place}{key} is missing"
-    if kind == "union_tag_invalid":
-        tags = [tag.strip("'") for tag in error["ctx"]["expected_tags"].split(", ")]
-        place = place_in_text([*path, "kind"], text, origin)
-        return f"{place}{unknown(f'{key}.kind', str(error['ctx']['tag']), tags)}"
-    if kind == "union_tag_not_found":
-        return f"{place}{key}.kind is missing"
-    if kind == "too_short":
-        return f"{place}{key} is empty: expected at least one entry"
-    message = error["msg"].removeprefix("Value error, ")
-    if isinstance(error["input"], dict):
-        return f"{place}{message}"
-    got = f"{key} is {shown(error['input'])}" if path else shown(error["input"])
-    if kind in _EXPECTED:
-        limits = {
-            k: f"{v:g}" if isinstance(v, float) else v for k, v in error.get("ctx", {}).items()
-        }
-        message = f"expected {_EXPECTED[kind].format(**limits)}"
-    return f"{place}{got}: {message[0].lower()}{message[1:]}"
-
-
-# What pydantic expects where it refuses a value alone, by the type of its error.
-_EXPECTED: Mapping[str, str] = {
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
-    "tuple_type": "a list",
-    "too_long": "at most {max_length} entries",
-    "literal_error": "{expected}",
-    "model_type": "keys with values",
-    "model_attributes_type": "keys with values",
-    "dict_type": "keys with values",
-}
-
-
-_LAWS: Mapping[str, type[Value]] = {
-    law.model_fields["kind"].default: law
-    for union in (Availability, Delay)
-    for law in get_args(get_args(union)[0])
-} | {
-    **KINDS,
-    "synthetic": Synthetic,
-    "table": Table,
-    "loss": Loss,
-    "outages": Outages,
-    "battery": Battery,
-}
-
-
-def place_in_text(path: Sequence[str], text: str, origin: str) -> str:
-    """Name `origin` and the line of a key, or of the nearest table above the key."""
-    of_list = len(path) > 1 and path[0] == "faults"
-    wanted = [p for i, p in enumerate(path) if not p.isdigit() or (of_list and i == 1)]
-    table: list[str] = []
-    best, depth, items = 0, 0, 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if item := re.match(r"\s*\[\[([^\[\]]+)\]\]", line):
-            here = table = [item[1].strip(), str(items)]
-            items += 1
-        elif header := re.match(r"\s*\[([^\[\]]+)\]", line):
-            here = table = [part.strip() for part in header[1].split(".")]
-        elif key := re.match(r"\s*([\w.-]+)\s*=", line):
-            here = [*table, *key[1].split(".")]
-        else:
-            continue
-        if len(here) > depth and wanted[: len(here)] == here:
-            best, depth = number, len(here)
-    return f"{origin}:{best}: " if best else origin and f"{origin}: "

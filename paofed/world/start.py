@@ -22,6 +22,8 @@ class Start(NamedTuple):
     model: FloatArray  # (D,)
     # Half the width of a device's first interval: covers errors out of sample on that period.
     half_width: float
+    # (C',): errors of predictions on the period's last samples, each by a fit to those before it.
+    foretold: FloatArray = np.zeros(0)
 
 
 _FITTED: "WeakKeyDictionary[Readings, dict[bytes, Start]]" = WeakKeyDictionary()
@@ -43,5 +45,5 @@ def fitted(readings: "Readings", fourier_map: FourierMap) -> Start:
                 made = Ridge.over(fourier_map, readings.x_past, readings.y_past)
             model = made.model.astype(np.float32).astype(np.float64)
             model.flags.writeable = False
-            known[key] = Start(model, first_half_width(made.foretold))
+            known[key] = Start(model, first_half_width(made.foretold), made.foretold)
         return known[key]

@@ -1,6 +1,7 @@
 """Trace: one run's nature, realised as arrays that anyone's program can be fed."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -8,7 +9,9 @@ import numpy as np
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.due import Due, SampleLabels, due_of
 from paofed.core.features import FourierMap, Ranges, linear_terms
+from paofed.core.parts import Calibration
 from paofed.errors import TraceError
 from paofed.forms import Contents, Form
 from paofed.words import ShapesShown
@@ -35,6 +38,8 @@ TRACE = Contents(
         {"start": Form("f", "P")},
         {"newcomers_whole": Form("b", "1")},
         {"personal": Form("b", "1")},
+        {"labelled": Form("b", "NK")},
+        {"label_delay": Form("iu", "NK")},
     ),
     sizes={
         "N": "ticks",
@@ -47,7 +52,10 @@ TRACE = Contents(
     },
 )
 # These arrays are written only if some entry is not 0 or false.
-_WHERE_USED = ("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole", "personal")
+_WHERE_USED = (
+    *("drift_ticks", "lost_up", "lost_down", "start", "newcomers_whole", "personal"),
+    "label_delay",
+)
 _ALWAYS_NUMBERS = (  # arrays whose entries must be numbers also where there is no sample
     "frequencies",
     "phases",
@@ -62,6 +70,7 @@ _DTYPES = {"b": np.bool_, "iu": np.int64, "f": np.float64}  # the types in which
 
 
 NOTHING_LOST: BoolArray = np.zeros((0, 0), dtype=np.bool_)
+NO_DELAYS: IntArray = np.zeros((0, 0), dtype=np.int64)
 
 
 class Losses(NamedTuple):
@@ -124,6 +133,8 @@ class Trace(ShapesShown):
     start: FloatArray = field(default_factory=lambda: np.zeros(0))  # (P,), P = features of the map
     newcomers_whole: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
     personal: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=bool))  # (1,)
+    labelled: BoolArray = field(default_factory=lambda: NOTHING_LOST)  # (N, K)
+    label_delay: IntArray = field(default_factory=lambda: NO_DELAYS)  # (N, K)
 
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(getattr(self, name)) for name in TRACE.known}
@@ -159,6 +170,8 @@ class Trace(ShapesShown):
                 f"start has {self.start.size} parameters, but the map has {self.features} features"
             )
         _refuse("delay", (self.delay < 0) & self.available, "is negative")
+        if self.label_delay.size:
+            _refuse("label_delay", (self.label_delay < 0) & self.labels.given, "is negative")
         in_range = (self.lottery >= 0) & (self.lottery < 1)
         _refuse("lottery", ~in_range & self.available, "is not in [0, 1)")
         _refuse("drifts", np.diff(self.drifts, prepend=0) <= 0, "does not rise, from 1 on")
@@ -202,6 +215,13 @@ class Trace(ShapesShown):
         nothing = np.broadcast_to(np.False_, self.has_data.shape)
         return Losses(*(lost if lost.size else nothing for lost in (self.lost_up, self.lost_down)))
 
+    @property
+    def labels(self) -> SampleLabels:
+        """The labels of the trace: every sample's at once, where the trace does not say."""
+        given = self.labelled & self.has_data if self.labelled.size else self.has_data
+        late = self.label_delay if self.label_delay.size else np.zeros_like(self.delay)
+        return SampleLabels(given, late)
+
     def sparse(self) -> "SparseTrace":
         """Return the trace as a list of its samples."""
         there = tick, client = np.nonzero(self.has_data)
@@ -225,12 +245,14 @@ class Trace(ShapesShown):
             start=self.start if self.start.size else np.zeros(self.features),
             newcomers_whole=bool(self.newcomers_whole[0]),
             personal=bool(self.personal[0]),
+            labels=self.labels.at(there).if_any_lacks(),
         )
 
     def save(self, path: str | Path) -> None:
         """Write the trace as one `.npz`, whole or not at all."""
         arrays = {name: getattr(self, name) for name in self._given()}
         unused = [name for name in _WHERE_USED if name in arrays and not arrays[name].any()]
+        unused += ["labelled"] if self.labels.given[self.has_data].all() else []
         held = {name: array for name, array in arrays.items() if name not in unused}
         save_arrays(Path(path), held, TRACE)
 
@@ -269,6 +291,18 @@ class SparseTrace(ShapesShown):
     start: FloatArray  # (D,): the model with which all devices and the server begin
     newcomers_whole: bool  # at its first contact a device gets the server's whole model
     personal: bool  # devices keep their own linear terms and take none from windows
+    labels: SampleLabels | None = None  # None: every sample has its label at once
+    calibration: Calibration | None = None  # what the server knows from before tick 0
+
+    @cached_property
+    def due(self) -> Due:
+        """From which samples a device learns at each of its samples."""
+        return due_of(self.tick, self.client, self.labels)
+
+    @property
+    def due_if_late(self) -> Due | None:
+        """The same, or None where each sample is learned at once."""
+        return None if self.labels is None else self.due
 
     @property
     def features(self) -> int:

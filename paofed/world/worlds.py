@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from paofed.core.random import philox
-from paofed.errors import PaofedError, ScenarioError, TraceError, in_one_line, whole
+from paofed.errors import PaofedError, ScenarioError, TraceError, about, in_one_line, whole
 from paofed.memory import require_memory
 from paofed.world.delays import LONGEST
 from paofed.world.realize import Purpose, realize, run_key, world_key
@@ -44,7 +44,9 @@ class Worlds:
         step, is_number = self.step_size, isinstance(self.step_size, int | float)
         if not is_number or isinstance(step, bool) or not (math.isfinite(step) and step > 0):
             self._refuse("step_size", step, "a finite number above 0")
-        if whole(f"{self.name}: max_age", self.max_age, least=0) > LONGEST:
+        with about("max_age"):
+            limit = whole(f"{self.name}: max_age", self.max_age, least=0)
+        if limit > LONGEST:
             self._refuse("max_age", self.max_age, f"at most {LONGEST:,} ticks")
         try:
             kept = json.loads(json.dumps(dict(self.about), default=_of_numpy, allow_nan=False))
@@ -53,7 +55,7 @@ class Worlds:
         object.__setattr__(self, "about", kept)
 
     def _refuse(self, key: str, got: object, expected: str) -> NoReturn:
-        raise ScenarioError(f"{self.name}: {key} is {got!r}: expected {expected}")
+        raise ScenarioError(f"{self.name}: {key} is {got!r}: expected {expected}", key=key)
 
     def sized(self) -> "SizedWorlds":
         """Make the first trace, and take from it the sizes that all other traces must have."""
@@ -138,7 +140,8 @@ class SizedWorlds:
         share = update.get("contacts", 1.0)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
             raise ScenarioError(
-                f"{self.name}: contacts is {share!r}: expected a share above 0, at most 1"
+                f"{self.name}: contacts is {share!r}: expected a share above 0, at most 1",
+                key="contacts",
             )
         return replace(self, worlds=worlds, **update)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from paofed.cli.shared.own_method import add_method, admit_given
 from paofed.errors import InputError
 from paofed.files import require_writable
 from paofed.live.model.sample_lines import HeaderError, Row, SampleReader
@@ -37,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="file of the device that `paofed fleet add` wrote")
+    add_method(parser)
     add("--state", type=Path, metavar="FILE",
         help="file that keeps model and unconfirmed updates for the next start (default: nothing "
         "is kept)")  # fmt: skip
@@ -65,6 +67,7 @@ def run(args: Namespace) -> int:
     """Read until the input ends, or a signal ends it."""
     from paofed.live.device.device import Device
 
+    admit_given(args)
     waits = (args.wait, args.save_every, args.join_within or 0.0)
     if args.every < 1 or not all(0 <= wait < _LONGEST_WAIT for wait in waits):
         raise InputError("expected --every of at least 1, and seconds of at least 0")

@@ -6,7 +6,7 @@ ACTIONS = {
         "add": "add devices; writes one file for each, to put on it",
         "gateway": "add a gateway, which takes part for devices that cannot",
         "token": "say who may ask the server over HTTP",
-        "units": "write services for systemd: server, broker, device, gateway",
+        "services": "write services for systemd: server, broker, device, gateway",
         "monitoring": "write what Prometheus and Grafana need: alerts, a dashboard",
     },
     "run": {

@@ -1,6 +1,5 @@
 """Change what a fleet agrees on, and who is in it."""
 
-import re
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -10,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from paofed.cli.command import Command
-from paofed.cli.shared.agreement import NUMBER, add_agreement, given, limits, scaling
+from paofed.cli.shared.agreement import NUMBER, add_agreement, agreed, limits, quantity
 from paofed.cli.shared.folder import (
     add_accounts,
     add_dry_run,
@@ -22,15 +21,14 @@ from paofed.cli.shared.folder import (
     say_untold,
 )
 from paofed.device_c.agreed import can_follow
+from paofed.durations import moment
 from paofed.errors import InputError
 from paofed.live.fleet.changes import change_fleet, trust, trusted
 from paofed.live.fleet.folder import Fleet
 from paofed.live.protocol.change import Changed, Changes
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.served import with_options
 from paofed.words import counted, listed
 
-_SECONDS = {"d": 86400.0, "h": 3600.0}
 _LATEST = 4e9  # seconds since 1970: beyond a certificate's life
 
 
@@ -40,7 +38,7 @@ def _change_options(parser: ArgumentParser) -> None:
     stays = dict.fromkeys(("features", "kernel_width", "seed"), "cannot be changed")
     add_agreement(parser, stays)
     add = parser.add_argument
-    add("--input", action="append", type=scaling, default=[], metavar=NUMBER,
+    add("--input", action="append", type=quantity, default=[], metavar=NUMBER,
         help="input to add, as `paofed fleet init` takes it")  # fmt: skip
     said = "plausible values of an input or of the target; an empty limit is no limit"
     add("--range", action="append", type=limits, default=[], metavar="NAME:LOW:HIGH", help=said)
@@ -58,7 +56,7 @@ def run_change(args: Namespace) -> int:
     firmware` has noted, and asks.
     """
     changes = Changes(
-        values=with_options(given(args)),
+        values=agreed(args),
         inputs=tuple(args.input),
         ranges=dict(args.range),
     )
@@ -66,7 +64,7 @@ def run_change(args: Namespace) -> int:
         raise InputError("fleet change needs something to change (see --help)")
     fleet = Fleet(args.folder)
     with fleet.store() as store:
-        firmware = [member.label for member in store.firmware()]
+        firmware = [member.label for member in store.roster.firmware()]
     cut_off: list[str] = []
 
     def look(before: Manifest, after: Changed) -> None:
@@ -131,10 +129,10 @@ def run_firmware(args: Namespace) -> int:
     names the devices that a change would cut off, and asks.
     """
     with Fleet(args.folder).store() as store:
-        devices = [store.member(label).device for label in args.labels]
+        devices = [store.roster.member(label).device for label in args.labels]
         if devices:
-            store.note_firmware(devices, on=not args.off)
-        labels = [member.label for member in store.firmware()]
+            store.roster.note_firmware(devices, on=not args.off)
+        labels = [member.label for member in store.roster.firmware()]
     say_result(args, f"firmware in C: {', '.join(labels) or 'no device'}", labels=labels)
     return 0
 
@@ -195,15 +193,11 @@ def _say_file(args: Namespace, fleet: Fleet, path: Path) -> None:
 
 def _time(text: str) -> float:
     """Read a time to come, in seconds since 1970: a date, perhaps with a time, or a duration."""
-    while_ = re.fullmatch(r"([0-9]{1,5})([dh])", text)
-    try:
-        if while_:
-            return time.time() + int(while_[1]) * _SECONDS[while_[2]]
-        when = datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
+    when = moment(text, ago=False)
+    if when is None:
         raise ArgumentTypeError(
             f"{text!r} is no time: expected 2026-12-24, 2026-12-24T18:00, 14d or 36h"
-        ) from None
+        )
     if not time.time() < when < _LATEST:
         raise ArgumentTypeError(f"{text!r} is past, or too far ahead")
     return when

@@ -8,13 +8,13 @@ HIGH (usually 10 scales from the offset) is not learned from. With --from the fi
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from paofed.algorithms.admitted import admit
 from paofed.archives import is_run
-from paofed.cli.shared.agreement import NUMBER, add_agreement, given, scaling
+from paofed.cli.shared.agreement import NUMBER, add_agreement, agreed, given, quantity
 from paofed.cli.shared.folder import (
     accounts_of,
     add_accounts,
@@ -27,14 +27,14 @@ from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.founding import USUAL, going_on, new_identity, new_manifest
 from paofed.live.fleet.issuing import AUTHORITY
+from paofed.live.fleet.methods import opened
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
-from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.topics import SERVER
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.served import UNBOUNDED, with_options
+from paofed.live.protocol.served import usual_row
 from paofed.live.server.clock import at_present
 
 EXAMPLE = (
@@ -47,9 +47,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
     add = parser.add_argument
-    add("--input", action="append", type=scaling, default=[], metavar=NUMBER,
+    add("--input", action="append", type=quantity, default=[], metavar=NUMBER,
         help="an input; give --input once for each, in order")  # fmt: skip
-    add("--target", type=scaling, metavar=NUMBER, help="what the model predicts")
+    add("--target", type=quantity, metavar=NUMBER, help="what the model predicts")
     add("--from", dest="other", type=Path, metavar="OTHER",
         help="folder of another fleet, a model of one, or the file of a run over a table, to go "
         "on from")  # fmt: skip
@@ -57,7 +57,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="with --from a run: begin with the model that the run began with or ended with "
         "(default: first)")  # fmt: skip
     said = {name: f"default: {value}" for name, value in USUAL.items()}
-    beside = {"shared": "default: 4", "aside": "default: yes", "learner": "default: lms"}
+    beside = {
+        "shared": "default: 4",
+        "aside": "default: yes",
+        "learner": "default: lms",
+    }
     add_agreement(parser, {**said, **beside})
     add("--name", help="name that begins every topic (default: the folder's)")
     add("--host", default="localhost",
@@ -140,27 +144,36 @@ def _begun(args: Namespace) -> Manifest:
     for option, found in (("--input", args.input), ("--target", args.target)):
         if not found:
             raise InputError(f"fleet init needs {option}, or --from a fleet, a model or a run")
-    return new_manifest(args.input, args.target, with_options(given(args)))
+    return new_manifest(args.input, args.target, agreed(args))
 
 
 def _taken(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that goes on from another's model, and that model."""
+    values = agreed(args)  # names the method first, which the other's model may follow
     model = _model(args.other)
-    manifest = going_on(model.manifest, _changes(args, with_options(given(args))))
+    manifest = going_on(model.manifest, _changes(args, values))
     return _Agreed(replace(manifest, **new_identity()), model.w)
 
 
 def _as_run(args: Namespace) -> _Agreed:
     """Return the manifest of a fleet that does what was run over a table, beginning now."""
-    from paofed.report.run.run_fleet import Begin, agreed_as_run
-    from paofed.report.run.table_run import TableRun
+    from paofed.deployment.run_fleet import Begin, agreed_as_run
+    from paofed.deployment.table_run import TableRun
 
     values = given(args)
     begin: Begin = args.model or "first"
-    name = values.pop("algorithm", None)
+    name, own = values.pop("algorithm", None), values.pop("method", None)
+    if own is not None:
+        admit(own)
+        name = own
     found = agreed_as_run(TableRun.load(args.other), name, begin, _changes(args, values))
     beside = f", with {' and '.join(found.added)} as in any new fleet" if found.added else ""
     told = f"as was run:        {found.name}, from its {begin} model on{beside}\n"
+    if not found.tells_code:
+        told += (
+            f"mind:              the run does not say by which code of {found.name} it was made; "
+            f"the fleet\n                   follows what is installed now\n"
+        )
     return _Agreed(found.manifest, found.manifest.begins_with, told)
 
 
@@ -169,8 +182,8 @@ def _changes(args: Namespace, values: Mapping[str, Any]) -> Changes:
 
 
 def _unbounded(manifest: Manifest) -> str:
-    """Say what people should know of a server rule that has no `clip`."""
-    if manifest.algorithm not in UNBOUNDED:
+    """Say what people should know of a server rule that bounds nobody and has no `clip`."""
+    if usual_row(manifest.word).can_be_bounded:
         return ""
     return (
         f"mind:              the server rule of {manifest.algorithm} bounds nobody's influence; "
@@ -188,5 +201,5 @@ def _model(other: Path) -> FleetModel:
     """Return the present model of a fleet's folder, or the model in a file."""
     if not other.is_dir():
         return FleetModel.load(other)
-    with closing(Store.open(other)) as store:
+    with opened(other) as store:
         return FleetModel.of(at_present(store))

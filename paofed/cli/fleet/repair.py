@@ -3,7 +3,6 @@
 import re
 import time
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -17,19 +16,21 @@ from paofed.cli.shared.folder import (
     say_result,
     say_untold,
 )
-from paofed.cli.shared.progress import duration
+from paofed.durations import duration, moment
 from paofed.errors import InputError
 from paofed.live.fleet.backup import restore
 from paofed.live.fleet.changes import GoneBack, leave_out, reset_clock, roll_back
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import revoked_at_broker
-from paofed.live.journal.database import locked, missing
-from paofed.live.journal.store import Repair, Store
+from paofed.live.fleet.methods import opened
+from paofed.live.journal.confirmation import missing
+from paofed.live.journal.database import locked
+from paofed.live.journal.repair import Repair, repair
+from paofed.live.journal.store import Store
 from paofed.live.server.validation import error_of
 from paofed.words import counted, listed
 
-TIME_HELP = "a tick (1200), so long ago (90m, 2h, 3d), or a date and time (2026-11-16T08:00)"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+TIME_HELP = "a tick (1200), so long ago (90min, 2h, 3d), or a date and time (2026-11-16T08:00)"
 _RUINED = 1.5  # a model with this many times its former error is ruined
 _UNKNOWN = "rows of devices or credentials, nobody can tell whose"
 
@@ -141,7 +142,7 @@ def run_without(args: Namespace) -> int:
 
 def _quarantine(fleet: Fleet, labels: list[str]) -> None:
     with fleet.store() as store:
-        present = {member.label for member in store.members() if not member.removed}
+        present = {member.label for member in store.roster.members() if not member.removed}
     for label in labels:
         if label in present:
             fleet.quarantine(label)
@@ -193,7 +194,7 @@ def run_rollback(args: Namespace) -> int:
     fleet = Fleet(args.folder)
     with fleet.store() as store:
         tick = tick_of(args.time, store)
-        then = store.time_of(tick)
+        then = store.epochs.time_of(tick)
     errors: list[float] = []
 
     def look(found: GoneBack) -> None:
@@ -274,8 +275,8 @@ def run_repair(args: Namespace) -> int:
     says how many confirmed updates are lost: their devices will not send them again. Revoked
     certificates that were lost are taken over from the broker's list.
     """
-    with closing(Store.open(args.folder, to_repair=True)) as store, locked(args.folder):
-        found = None if store.is_intact() else store.repair(revoked_at_broker(args.folder))
+    with opened(args.folder, to_repair=True) as store, locked(args.folder):
+        found = None if store.is_intact() else repair(store, revoked_at_broker(args.folder))
     say_result(args, f"{args.folder} {_repaired(found)}", **(found or Repair())._asdict())
     return 0
 
@@ -305,18 +306,20 @@ def _repaired(found: Repair | None) -> str:
 
 def tick_of(text: str, store: Store) -> int:
     """Return the tick that a text means; refuse one before the journal begins."""
-    oldest = store.reaches()
+    oldest = store.past.reaches()
     # With or without the commas with which ticks are printed.
     if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):
         tick = int(text.replace(",", ""))
-        seconds = store.time_of(tick)
+        seconds = store.epochs.time_of(tick)
     else:
-        seconds = _seconds(text)
-        tick = store.tick_at(seconds)
-    if tick < oldest or seconds < store.time_of(oldest):
+        found = moment(text, ago=True)
+        if found is None:
+            raise InputError(f"the time {text!r} cannot be read: expected {TIME_HELP}")
+        seconds, tick = found, store.epochs.tick_at(found)
+    if tick < oldest or seconds < store.epochs.time_of(oldest):
         raise InputError(
-            f"the journal of {store.folder} reaches back to {when(store.time_of(oldest))}, tick "
-            f"{oldest}: {text} is earlier"
+            f"the journal of {store.folder} reaches back to "
+            f"{when(store.epochs.time_of(oldest))}, tick {oldest}: {text} is earlier"
         )
     return tick
 
@@ -324,16 +327,6 @@ def tick_of(text: str, store: Store) -> int:
 def when(seconds: float) -> str:
     """Write a time as a date, in this machine's zone."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
-
-
-def _seconds(text: str) -> float:
-    ago = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhdw])", text)
-    if ago is not None:
-        return time.time() - float(ago[1]) * _SECONDS[ago[2]]
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise InputError(f"the time {text!r} cannot be read: expected {TIME_HELP}") from None
 
 
 COMMANDS = {

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -15,11 +14,11 @@ from paofed.device_c.kit import header
 from paofed.files import require_writable, write_text
 from paofed.live.fleet.backup import back_up
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.methods import opened
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import TakenOverError
 from paofed.live.journal.exports import export_messages
-from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FileFormat, FleetModel
 from paofed.live.server.clock import at_present
 from paofed.live.server.validation import validated
@@ -100,7 +99,7 @@ def run_model(args: Namespace) -> int:
     """
     require_writable(args.out)
     kind: _Kind = args.format or _BY_ENDING.get(args.out.suffix, "npz")
-    with closing(Store.open(args.folder)) as store:
+    with opened(args.folder) as store:
         model = FleetModel.of(at_present(store), _name_of(args.folder))
     if kind == "c":
         about = f"The model of the fleet {model.fleet} at tick {model.tick}."
@@ -128,7 +127,7 @@ def _export_options(parser: ArgumentParser) -> None:
 def run_export(args: Namespace) -> int:
     """Write the messages that a fleet's model was made from, since the newest snapshot but one."""
     require_writable(args.messages)
-    with closing(Store.open(args.folder)) as store:
+    with opened(args.folder) as store:
         lines = export_messages(store, args.messages)
     text = f"wrote {lines} messages to {args.messages}"
     say_result(args, text, messages=lines, out=str(args.messages))

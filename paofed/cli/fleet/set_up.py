@@ -137,21 +137,21 @@ def _list_tokens(args: Namespace) -> int:
     return 0
 
 
-def _units_options(parser: ArgumentParser) -> None:
-    """Declare the arguments of `units`."""
+def _services_options(parser: ArgumentParser) -> None:
+    """Declare the arguments of `services`."""
     add_folder(parser)
     add = parser.add_argument
     add("--out", type=Path, metavar="FOLDER",
-        help="folder to write to, made if it is not there (default: print the units)")  # fmt: skip
+        help="folder to write to, made if it is not there (default: print them)")  # fmt: skip
     add("--program", type=Path, metavar="FILE",
-        help="paofed's program on the machine that the units are for (default: this "
+        help="paofed's program on the machine that the services are for (default: this "
         "one)")  # fmt: skip
 
 
-def run_units(args: Namespace) -> int:
+def run_services(args: Namespace) -> int:
     """Write services for systemd: broker and server, and templates for devices and gateways.
 
-    Broker and server run as the owner of the fleet's folder. Without --out, the units are printed.
+    Broker and server run as the owner of the fleet's folder. Without --out, they are printed.
     """
     settings = Settings.load(args.folder)
     written = services(args.folder, settings, args.program)
@@ -223,7 +223,9 @@ COMMANDS = {
     "token": Command(
         _token_options, run_token, "paofed fleet token greenhouse billing --may predict"
     ),
-    "units": Command(_units_options, run_units, "paofed fleet units greenhouse --out units"),
+    "services": Command(
+        _services_options, run_services, "paofed fleet services greenhouse --out services"
+    ),
     "monitoring": Command(
         _monitoring_options, run_monitoring, "paofed fleet monitoring greenhouse --out monitoring"
     ),

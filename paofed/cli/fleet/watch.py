@@ -3,7 +3,6 @@
 import json
 import time
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,12 +10,13 @@ import numpy as np
 
 from paofed.cli.command import Command
 from paofed.cli.shared.folder import add_folder, add_validation, say_result
-from paofed.cli.shared.progress import Progress, duration
+from paofed.cli.shared.progress import Progress
+from paofed.durations import duration
 from paofed.files import require_writable, write_text
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.methods import opened
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
-from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import COVERAGE
 from paofed.live.protocol.manifest import Manifest
@@ -44,19 +44,19 @@ def _status_options(parser: ArgumentParser) -> None:
 def run_status(args: Namespace) -> int:
     """Show how a fleet is doing: its server if it runs, else the journal as it is on disk."""
     settings = Settings.load(args.folder)
-    with closing(Store.open(args.folder)) as store:
+    with opened(args.folder) as store:
         coordinator = at_present(store)
         manifest = coordinator.manifest
         status, served = _asked(args.folder, settings, manifest), is_locked(args.folder)
         if status is None:
-            status = Status.of(settings.name, coordinator, store.devices())
+            status = Status.of(settings.name, coordinator, store.roster.devices())
         found = (
             None
             if args.validation is None
             else validated(FleetModel.of(coordinator), args.validation)
         )
-        disk, oldest = store.disk(settings.keep), store.reaches()
-        ago = max(time.time() - store.time_of(oldest), 0.0)
+        disk, oldest = store.disk(settings.keep), store.past.reaches()
+        ago = max(time.time() - store.epochs.time_of(oldest), 0.0)
     if args.json:
         said = {"validation_error": found and found.error, "validation_held": found and found.held}
         beside = {**said, "disk": {**disk._asdict(), "back_to": oldest}}
@@ -215,7 +215,7 @@ def run_page(args: Namespace) -> int:
     """
     require_writable(args.out)
     fleet, now = Fleet(args.folder), time.time()
-    with closing(Store.open(args.folder)) as store:
+    with opened(args.folder) as store:
         coordinator = at_present(store)
         lookout = Lookout(fleet, store, coordinator, now)
         if args.validation is not None:
@@ -238,7 +238,7 @@ def run_verify(args: Namespace) -> int:
 
     May be run while the fleet is served. Exit code 1: some snapshot differs.
     """
-    with closing(Store.open(args.folder)) as store, Progress("recomputing") as progress:
+    with opened(args.folder) as store, Progress("recomputing") as progress:
         found = store.verify(progress)
     verdict = "equals" if found.agrees else "DOES NOT EQUAL"
     text = (

@@ -4,10 +4,11 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from paofed.core.learners import NAMES
+from paofed.core.learners import AGREED
+from paofed.errors import InputError
 from paofed.live.protocol.change import Limits
-from paofed.live.protocol.scaling import ManifestError, Scaling
-from paofed.live.protocol.served import SERVED
+from paofed.live.protocol.quantity import ManifestError, Quantity
+from paofed.live.protocol.served import of_own, served_names, with_options
 
 NUMBER = "NAME[:OFFSET:SCALE[:LOW:HIGH]]"
 # What is added for numbers that are left out, by how many are given.
@@ -44,7 +45,16 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
         "--algorithm",
         str,
         "METHOD",
-        f"method of the fleet, with options after a colon: {', '.join(SERVED)}",
+        f"method of the fleet, with options after a colon: {', '.join(served_names())}",
+    ),
+    "method": (
+        "--method",
+        str,
+        "FILE:NAME",
+        (
+            "in place of --algorithm, a method of one's own, with options after a colon; FILE is "
+            "run, and kept in the fleet's folder; devices need the very same file"
+        ),
     ),
     "shared": ("--shared", int, "M", "number of parameters that travel in a contact"),
     "step_size": ("--step-size", float, "MU", "step size of the devices' learning"),
@@ -75,7 +85,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any], str, str]] = {
         "B",
         "how many times a device's usual error an error counts at most; none: in full",
     ),
-    "learner": ("--learner", _learner, "NAME", f"how devices learn: {', '.join(NAMES)}"),
+    "learner": ("--learner", _learner, "NAME", f"how devices learn: {', '.join(('lms', *AGREED))}"),
     "forgetting": (
         "--forgetting",
         _or_none,
@@ -110,16 +120,27 @@ def add_agreement(parser: ArgumentParser, usual: Mapping[str, str]) -> None:
 
 
 def given(args: Namespace) -> dict[str, Any]:
+    """Return the values that were given, by option."""
+    values = {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+    if values.keys() >= {"algorithm", "method"}:
+        raise InputError("--algorithm and --method both name a method: give one of them")
+    return values
+
+
+def agreed(args: Namespace) -> dict[str, Any]:
     """Return the values that were given, by field of the manifest."""
-    return {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+    values = given(args)
+    if "method" not in values:
+        return with_options(values)
+    return {**of_own(values.pop("method")), **values}
 
 
-def scaling(text: str) -> Scaling:
+def quantity(text: str) -> Quantity:
     """Read one number of a sample."""
     name, *numbers = text.split(":")
     try:
         offset, scale, low, high = (*numbers, *_LEFT_OUT[len(numbers)])
-        return Scaling(
+        return Quantity(
             name=name, offset=float(offset), scale=float(scale), low=_limit(low), high=_limit(high)
         )
     except ManifestError as error:

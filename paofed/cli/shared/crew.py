@@ -36,7 +36,7 @@ def add_crew_options(parser: ArgumentParser) -> None:
         "processes on this machine; needs paofed[cluster] (default: this machine's "
         "cores)")  # fmt: skip
     add("--store", type=Path, metavar="DIR",
-        help="folder in which finished units of the work are kept, so that a second start, or "
+        help="folder in which finished jobs of the work are kept, so that a second start, or "
         "another machine, computes only what is missing")  # fmt: skip
 
 
@@ -98,9 +98,9 @@ def _told_what_was_there(store: Path | None) -> Iterator[None]:
 
 
 def tell_how_to_go_on(args: Namespace) -> None:
-    """Say where finished units are, if anywhere, after an interrupt."""
+    """Say where finished jobs are, if anywhere, after an interrupt."""
     if args.store is not None:
-        say(f"finished units are kept in {args.store}: the same command goes on from there")
+        say(f"finished jobs are kept in {args.store}: the same command goes on from there")
 
 
 def _executor(where: str | None, workers: int | None) -> AbstractContextManager[Executor | None]:

@@ -9,6 +9,7 @@ from paofed.core.tariffs import PAYLOAD, TARIFFS, Tariff, tariff_of
 from paofed.errors import InputError
 from paofed.files import require_folder, require_writable
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.words import counted
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -61,7 +62,7 @@ def require_figure(path: Path) -> None:
 
 def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse places that cannot be written to before the work begins."""
-    from paofed.report.run.numbers import PAGE
+    from paofed.report.run.tables import PAGE
 
     figures: list[Path | None] = [args.figure, getattr(args, "traffic_figure", None)]
     for figure in figures:
@@ -86,8 +87,7 @@ def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()
 
 def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
     """Write the files asked for, then print the summary; `saved` is the result's file, if any."""
-    from paofed.report.run.again import processors
-    from paofed.report.run.summary import as_table
+    from paofed.report.run.words import as_table, processors
 
     if args.csv is not None:
         result.to_csv(args.csv, args.tariff)
@@ -109,10 +109,11 @@ def show(result: Result, args: Namespace, saved: Path | None = None) -> None:
 def _draw(result: Result, args: Namespace) -> None:
     if args.figure is None and args.traffic_figure is None:
         return  # before anything that draws is imported
-    from paofed.report.run import fleet_figures as of_tables
+    from paofed.report.run import figures as of_tables
     from paofed.report.shared import figures as draw
 
-    judged, tariff = result.progressive, args.tariff
+    judged = result.progressive if isinstance(result, TableResult) else None
+    tariff = args.tariff
     if args.figure is not None:
         curves = of_tables.over_time(result, judged) if judged else draw.learning_curves(result)
         draw.save(curves, args.figure)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Self
 
+from paofed.durations import duration
+
 _ON_TERMINAL, _ELSEWHERE = 0.2, 15.0  # seconds between two reports
 
 
@@ -65,19 +67,3 @@ class Screen:
         elif time.monotonic() - self._said >= _ELSEWHERE:
             self._said = time.monotonic()
             print(lines[0], file=sys.stderr, flush=True)
-
-
-def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    >>> duration(75), duration(4000)
-    ('1 min 15 s', '1 h 06 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 2 * 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"

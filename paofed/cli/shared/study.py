@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
+from paofed.experiments.paper.claims import II, I
+from paofed.experiments.paper.study import Study
 from paofed.files import write_text
-from paofed.report.comparison.figure import figures
 from paofed.report.comparison.judged import published
-from paofed.report.comparison.page import in_short
-from paofed.report.paper.claims import II, I
-from paofed.report.paper.gallery import gallery
+from paofed.report.comparison.page import figures, in_short
+from paofed.report.paper.figures import gallery
 from paofed.report.paper.page import Beyond, build
-from paofed.report.paper.study import Study
-from paofed.report.run.summary import as_table
+from paofed.report.run.words import as_table
 from paofed.report.shared.figures import save_all
 
 

@@ -1,13 +1,13 @@
 """Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
 
 import re
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from paofed.algorithms.spec import AUTO
+from paofed.algorithms.setup import AUTO
 from paofed.cli.program import SCENARIO_FIRST
 from paofed.cli.shared.progress import say
 from paofed.errors import InputError, ScenarioError
@@ -51,7 +51,8 @@ def add_arguments(
     add("--step-size", type=read_step_size, metavar="MU",
         help=f"step size of algorithms that name none of their own{chosen} (default: the "
         "scenario's)")  # fmt: skip
-    add = parser.add_argument_group("values in the place of the scenario's own").add_argument
+    parser_of_values = parser.add_argument_group("values in the place of the scenario's own")
+    add = parser_of_values.add_argument
     add("--features", type=int, metavar="D", help="number of features, the size of the model")
     add("--kernel-width", type=float, metavar="SIGMA", help="width of the Gaussian kernel")
     add("--linear", action=BooleanOptionalAction,
@@ -69,6 +70,7 @@ def add_arguments(
     add("--contacts", type=float, metavar="SHARE",
         help="share of the contacts that clients could make and do make, by chance, from 0 to 1 "
         "(default: 1)")  # fmt: skip
+    add_labels(parser_of_values)
     add("--tick", metavar="LENGTH",
         help="length of a tick: 15min, 1h, ... (over a table: the usual step, or "
         "less)")  # fmt: skip
@@ -116,6 +118,16 @@ def add_arguments(
         "have a decimal comma; a tab in a .tsv)")  # fmt: skip
     add("--decimal", choices=(".", ","),
         help="decimal point of the numbers in a CSV (default: .)")  # fmt: skip
+
+
+def add_labels(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Declare the option --labels."""
+    parser.add_argument(
+        "--labels",
+        metavar="LAW",
+        help="which samples have a label, how late it comes, and which devices have labels, as in "
+        "10%%,late=24,devices=25%%, or devices=A+B, or group=NAME (default: every sample, at once)",
+    )
 
 
 def add_seed(parser: ArgumentParser) -> None:
@@ -171,14 +183,37 @@ def world_of(args: Namespace) -> "Scenario":
     changes = {key: value for key, value in _given(args, _VALUES).items() if value != AUTO}
     if args.table is None and args.tick is not None:
         changes["tick"] = args.tick
+    if args.labels is not None:
+        changes["labels"] = labels_of(args.labels)
     base = Scenario.load(args.scenario or LAWS)
     if args.table is None and not (changes or args.fault):
         return base
     changes["faults"] = [*base.model_dump()["faults"], *map(_fault, args.fault)]
-    with _told_as_typed([*map(worded, base.faults), *args.fault]):
+    with _told_as_typed([*map(worded, base.faults), *args.fault], args.labels):
         if args.table is not None:
             return Scenario.of_table(args.table, _stream(args), base, **changes)
         return Scenario.made({**base.model_dump(), **changes}, "")
+
+
+def labels_of(text: str) -> dict[str, Any]:
+    """Read the law of labels that was typed as one word."""
+    from paofed.world.labels import parted
+
+    try:
+        return parted(text)
+    except ScenarioError as error:
+        raise ScenarioError(f"--labels {error}") from None
+
+
+def with_labels(scenario: "Scenario", text: str | None) -> "Scenario":
+    """Return the scenario with the law of labels that was typed, if one was.
+
+    It is for verbs that have no other option for a value of the scenario.
+    """
+    if text is None:
+        return scenario
+    with _told_as_typed([], text, options=()):
+        return scenario.replace(labels=labels_of(text))
 
 
 def _fault(text: str) -> dict[str, Any]:
@@ -191,29 +226,43 @@ def _fault(text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _told_as_typed(faults: Sequence[str]) -> Iterator[None]:
-    """Let errors name options of the command line where they name keys of a file."""
+def _told_as_typed(
+    faults: Sequence[str], labels: str | None, options: Sequence[str] = _TYPED
+) -> Iterator[None]:
+    """Let errors name `options` of the command line where they name keys of a file."""
     try:
         yield
     except ScenarioError as error:
-        found = re.match(r"faults\.(\d+)\.", str(error))
-        if found is not None:
-            said = str(error)[found.end() :]
-            raise ScenarioError(f"--fault {faults[int(found[1])]}: {said}") from None
-        # An error of pydantic begins with the key, and perhaps the place in a list.
-        keys = "|".join((r"stream\.\w+", "tick", *_VALUES))
-        begin = rf"^({keys})(?:\.\d+)? is "
-        quoted = re.sub(begin, lambda key: f"`{key[1].split('.')[-1]}` is ", str(error))
-        raise ScenarioError(_as_typed(quoted)) from None
+        said, path = str(error), (error.key or "").split(".")
+        if path[0] == "faults" and len(path) > 1:
+            place = f"faults.{path[1]}"
+            said = f"--fault {faults[int(path[1])]}: {said.removeprefix(f'{place}.')}"
+            raise ScenarioError(said, key=error.key) from None
+        if path[0] == "labels" and labels is not None:
+            said = f"--labels {labels}: {said.removeprefix('labels.')}"
+            raise ScenarioError(_as_typed(said, options), key=error.key) from None
+        name = [part for part in path if not part.isdigit()][-1]
+        begun = said.removeprefix(f"{error.key} is ")
+        if begun != said and (path[0] == "stream" or name in (*_VALUES, "tick")):
+            said = f"`{name}` is {begun}"
+        raise ScenarioError(_as_typed(said), key=error.key) from None
 
 
-def _as_typed(text: str) -> str:
-    """Replace keys in backquotes by options in a text.
+def _as_typed(text: str, options: Sequence[str] = _TYPED) -> str:
+    """Replace keys in backquotes by options in a text; a key that is no option is the scenario's.
 
     >>> _as_typed("line 3: time is 7: give `time_format`, see `this`")
     'line 3: time is 7: give --time-format, see `this`'
+    >>> _as_typed("nobody says how long a tick is: give `tick`", options=())
+    "nobody says how long a tick is: give the scenario's `tick`"
     """
-    return re.sub(r"`(\w+)`", lambda key: _option(key[1]) if key[1] in _TYPED else key[0], text)
+
+    def typed(key: re.Match[str]) -> str:
+        if key[1] not in _TYPED:
+            return key[0]
+        return _option(key[1]) if key[1] in options else f"the scenario's {key[0]}"
+
+    return re.sub(r"`(\w+)`", typed, text)
 
 
 def _stream(args: Namespace) -> dict[str, Any]:
@@ -233,7 +282,7 @@ def tell(scenario: "Scenario", args: Namespace) -> None:
     if not isinstance(scenario.stream, Table):
         return
     if args.scenario is None:
-        say("everyone is always there and nothing is late: name a scenario for other laws")
+        say("everyone is always there and no message is late: name a scenario for other laws")
     readings = read(scenario.stream)
     for fact in readings.facts():
         said = fact if args.table is None else _as_typed(fact)

@@ -9,21 +9,19 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.transform import Measures, Transform, require, turn, turn_labels
+from paofed.core.scaling import Scaling, is_above_zero
 
-FAR = 1e300  # numbers beyond this are no measurements
 MOST_LAG = 1000  # ticks: a device has to keep that many values of a column
 
 
 @dataclass(frozen=True)
-class Number(Transform):
-    """A number as (value - offset) / scale, or its logarithm log(1 + value) scaled likewise.
+class Number(Scaling, Transform):
+    """A number as its scaling makes it, or its logarithm log(1 + value) scaled likewise.
 
     With a `lag`, the value is the one so many ticks before; with a `diff`, it is the value of now
     less the value so many ticks before.
     """
 
-    offset: float = 0.0
-    scale: float = 1.0
     logarithm: bool = False
     lag: int = 0
     diff: int = 0
@@ -31,8 +29,7 @@ class Number(Transform):
     kind = "number"
 
     def __post_init__(self) -> None:
-        require(abs(self.offset) < FAR, self, "a finite offset")
-        require(0 < self.scale < FAR, self, "a finite scale above 0")
+        super().__post_init__()
         right = 0 <= min(self.lag, self.diff) == 0 and max(self.lag, self.diff) <= MOST_LAG
         require(right, self, f"either a lag or a difference, of 1 to {MOST_LAG} ticks")
 
@@ -51,7 +48,7 @@ class Number(Transform):
     def recipe(self) -> str:
         """The formula in words, such as (O3 - 3) / 2."""
         (label,) = self.labels
-        if (self.offset, self.scale) == (0.0, 1.0):
+        if self.is_identity:
             return label
         return f"({label} {'-+'[self.offset < 0]} {abs(self.offset):.6g}) / {self.scale:.6g}"
 
@@ -67,14 +64,14 @@ class Number(Transform):
 
     def numbers(self, *values: NDArray[Any]) -> FloatArray:
         """Return one number for each value."""
-        return ((self.plain(*values) - self.offset) / self.scale)[:, None]
+        return self.scaled(self.plain(*values))[:, None]
 
     def measured(self, numbers: FloatArray) -> FloatArray:
         """Turn numbers that a model sees back into measured values.
 
         Refuses lags and differences.
         """
-        plain = numbers * self.scale + self.offset
+        plain = super().measured(numbers)
         with np.errstate(over="ignore"):
             return np.expm1(plain) if self.logarithm else plain
 
@@ -89,7 +86,7 @@ class Cyclic(Transform):
     kind = "cyclic"
 
     def __post_init__(self) -> None:
-        require(0 < self.period < FAR, self, "a finite period above 0")
+        require(is_above_zero(self.period), self, "a finite period above 0")
 
     @property
     def measures(self) -> Measures:

@@ -5,9 +5,9 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
-from paofed.core.columns.words import Compass, OneHot
 from paofed.errors import InputError, shown, unknown
 
 KINDS: Mapping[str, type[Transform]] = {

@@ -9,8 +9,9 @@
 uint32_t board_number(void);
 /* Return the milliseconds since the board was started, with those that it slept. */
 uint32_t board_milliseconds(void);
-/* Sleep until there is something to measure; put inputs and target, as measured, into x and y. */
-void board_measure(float *x, float *y);
+/* Sleep until there is something to measure; put inputs and target, as measured, into x and y:
+ * texts as `paofed_place` says, and the time, where it matters, in seconds since 1970. */
+void board_measure(paofed_value *x, paofed_value *y);
 /* Return whether the radio may be used now: by the battery, a plan, a quiet hour. */
 bool board_may_talk(void);
 /* Publish to NAME/k/u at quality of service 0; the message may be lost. */
@@ -71,8 +72,8 @@ static bool read_manifest(void)
 
 int main(void)
 {
-    float x[PAOFED_INPUTS];
-    float y;
+    paofed_value x[PAOFED_INPUTS];
+    paofed_value y;
     unsigned samples = 0u;
     bool followed = true;
     size_t size;

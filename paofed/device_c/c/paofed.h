@@ -1,5 +1,6 @@
 /*
  * A device of a paofed fleet, for microcontrollers: C99, float32, no heap, recursion or library.
+ * Where a model sees logarithms, angles or calendars, these alone are computed with 64 bits.
  *
  * The device learns from every sample, predicts at any time, and sends the fleet's server a few
  * numbers whenever the application says that it may. docs/device-in-c.md says how to port it and
@@ -42,14 +43,73 @@ enum { PAOFED_APART = 0, PAOFED_JOINED = 1, PAOFED_MOST_NEWS = 254 };
 /* How a device learns. */
 enum { PAOFED_LMS = 0, PAOFED_BOUNDED = 1, PAOFED_TWO_SPEED_LEARNER = 2 };
 
+/* A value of a sample, as measured: with 64 bits where the model sees more than scaled numbers. */
+#if PAOFED_TRANSFORMS
+typedef double paofed_value;
+#else
+typedef float paofed_value;
+#endif
+
 /* One number of a sample: the model sees (value - offset) / scale; values from low to high are
  * plausible. */
 struct paofed_number {
-    float offset;
-    float scale;
-    float low;
-    float high;
+    paofed_value offset;
+    paofed_value scale;
+    paofed_value low;
+    paofed_value high;
 };
+
+#if PAOFED_TRANSFORMS
+/* What the model sees of a value: itself, scaled; or sine and cosine of a turn that a value, a
+ * direction or the time makes; or 1 for the one of some categories that a text is, and else 0. */
+enum {
+    PAOFED_NUMBER = 0,
+    PAOFED_CYCLIC = 1,
+    PAOFED_COMPASS = 2,
+    PAOFED_ONE_HOT = 3,
+    PAOFED_HOUR = 4,
+    PAOFED_WEEKDAY = 5,
+    PAOFED_YEARDAY = 6
+};
+
+/* The clocks of a zone are so many seconds ahead of UTC from a time on. */
+struct paofed_clocks {
+    double from;
+    double ahead;
+};
+
+/* One column of the model's inputs; paofed/core/columns has the same in Python. */
+struct paofed_column {
+    uint8_t kind;
+    uint8_t logarithm; /* whether a number is log(1 + value) before it is scaled */
+    uint8_t differs;   /* whether a number is the value of now less that of before */
+    uint16_t place;    /* of the value among the inputs, or behind them the target's */
+    uint16_t past;     /* of the value among those remembered */
+    uint16_t lag;      /* ticks from then to now; 0: the value is of now */
+    uint16_t count;    /* of categories or clocks */
+    double offset;
+    double scale; /* or the period of a turn */
+    const char *const *texts;
+    const struct paofed_clocks *clocks; /* those of UTC if there are none */
+};
+
+/* How the inputs of a sample become the numbers of the model. */
+struct paofed_seen {
+    double origin; /* when a tick began, in seconds since 1970 */
+    uint16_t count;
+    bool timed; /* whether the last input is the time, in seconds since 1970 */
+    const struct paofed_column *columns; /* of the inputs, then that of the target */
+    const uint16_t *remembered; /* places among the inputs, or behind them that of the target */
+};
+#endif
+
+#if PAOFED_PAST > 0
+/* What is remembered of a tick; NaN: nothing. */
+struct paofed_past {
+    int64_t tick;
+    double values[PAOFED_PAST];
+};
+#endif
 
 /* One linear term: gain (x - middle), where x is an input as the model sees it, cut to the range
  * from low to high. */
@@ -64,7 +124,8 @@ struct paofed_linear {
 struct paofed_agreed {
     uint16_t features; /* D, at most PAOFED_FEATURES */
     uint16_t shared;   /* m: coordinates of a window */
-    uint16_t inputs;   /* d: inputs of a sample */
+    uint16_t inputs;   /* of a sample */
+    uint16_t sees;     /* d: numbers that the model sees of them */
     uint16_t waves;    /* how many of the features are cosines; the others are linear terms */
     uint16_t heard;    /* how many coordinates, from the first on, a reply may overwrite */
     uint8_t epoch;
@@ -87,11 +148,14 @@ struct paofed_agreed {
     float frequency_scale;    /* scale of frequencies that are drawn on the device */
     uint32_t key[2];          /* key of the random numbers that round values of few bits */
     uint32_t seed[2];         /* seed of frequencies and phases that are drawn, low word first */
-    const float *frequencies; /* inputs x waves, in turns; NULL: drawn, as are the phases */
+    const float *frequencies; /* sees x waves, in turns; NULL: drawn, as are the phases */
     const float *phases;      /* waves, in turns */
     const float *start;       /* features: the model to begin with; NULL: zeros */
-    const struct paofed_linear *linear; /* inputs; NULL: no linear terms */
+    const struct paofed_linear *linear; /* sees; NULL: no linear terms */
     const struct paofed_number *numbers; /* the inputs, then the target */
+#if PAOFED_TRANSFORMS
+    const struct paofed_seen *seen;
+#endif
 };
 
 /* What the application provides; `context` is handed back to each function. */
@@ -139,6 +203,10 @@ struct paofed_kept {
     float errors[PAOFED_ERRORS]; /* sizes of the last errors, the newest last; 0: none */
     struct paofed_update updates[PAOFED_WAITING]; /* the oldest first */
     float w[PAOFED_FEATURES];
+#if PAOFED_PAST > 0
+    double origin; /* when a tick began, by the manifest that was followed */
+    struct paofed_past past[PAOFED_REACH + 1];
+#endif
 #if PAOFED_TWO_SPEED
     float lead[PAOFED_FEATURES];
     float trust[4];
@@ -158,6 +226,9 @@ struct paofed {
     uint32_t unanswered; /* contacts since the last message from the server */
     uint32_t restarts;   /* how often the model was too large to send and began again */
     uint32_t passed_over; /* samples that were not plausible */
+#if PAOFED_PAST > 0
+    uint32_t unknown_past; /* samples whose values of before were not known */
+#endif
     uint32_t confirmed[PAOFED_WAITING]; /* ticks of the updates that the last message confirmed */
     uint16_t patience;   /* ticks to wait before an update is sent again */
     uint16_t doubt;      /* ticks that a doubt lasts */
@@ -180,6 +251,13 @@ struct paofed_manifest {
     bool in_value;
     bool has_epoch;
     bool has_lineage;
+#if PAOFED_PAST > 0
+    double before; /* of a number, what stands before its point */
+    double behind; /* what stands behind the point, in the unit of its last digit */
+    double unit;   /* how often that unit is in one; 0: no point has come */
+    double origin;
+    bool has_origin;
+#endif
     bool whole;
     bool broken;
 };
@@ -203,11 +281,28 @@ bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest 
  * with the `paofed_probes` of the fleet's header. */
 bool paofed_has_the_map(struct paofed *device, const float *probes);
 
-/* Predict the target at one input, both as measured. */
-float paofed_predict(struct paofed *device, const float *x);
+/* Predict the target at the inputs of a sample, as measured; NaN where a value that they look back
+ * at is not known. */
+paofed_value paofed_predict(struct paofed *device, const paofed_value *x);
 
-/* Learn from one sample, as measured. Returns false for a sample that is not plausible. */
-bool paofed_learn(struct paofed *device, const float *x, float y);
+/* Learn from one sample, as measured. Returns false for a sample that is not plausible, or that
+ * looks back at a value that is not known. */
+bool paofed_learn(struct paofed *device, const paofed_value *x, paofed_value y);
+
+#if PAOFED_TRANSFORMS
+/* Return what stands for a text among the inputs: its place among directions or categories, -1 for
+ * an unknown category, NaN for no direction, no text, or an input that is a number. */
+paofed_value paofed_place(const struct paofed_agreed *agreed, uint16_t input, const char *text);
+
+/* Return whether an input is a text. */
+bool paofed_is_text(const struct paofed_agreed *agreed, uint16_t input);
+#endif
+
+#if PAOFED_PAST > 0
+/* Remember a sample for inputs that look back, and learn nothing; NaN stands for what is missing.
+ * `paofed_learn` remembers by itself. */
+void paofed_remember(struct paofed *device, const paofed_value *x, paofed_value y);
+#endif
 
 /* Send what was learned, or ask for the server's values where nothing was. Returns false where
  * the server has all that was learned, and the device the values of this tick. */
@@ -228,6 +323,12 @@ int64_t paofed_tick(struct paofed *device);
 uint8_t paofed_level(const struct paofed *device);
 
 /* For use between the files of this library alone. */
+bool paofed_is_number(paofed_value value);
+bool paofed_is_within(const struct paofed_number *number, paofed_value value);
+bool paofed_is_plausible(const struct paofed_agreed *agreed, const paofed_value *x, paofed_value y);
+bool paofed_see(const struct paofed *device, const paofed_value *x, float *seen);
+float paofed_see_target(const struct paofed_agreed *agreed, paofed_value y);
+paofed_value paofed_measured(const struct paofed_agreed *agreed, float seen);
 void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z);
 float paofed_log2(float x);
 void paofed_philox(const uint32_t *key, uint32_t *words);
@@ -243,6 +344,18 @@ bool paofed_is_sane(const float *values, uint16_t count);
 uint32_t paofed_checksum(uint32_t sum, const void *bytes, size_t size);
 void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage);
 void paofed_begin_sweep(struct paofed *device);
+#if PAOFED_TRANSFORMS
+double paofed_missing(void);
+int64_t paofed_floor(double value);
+double paofed_log1p(double x);
+double paofed_expm1(double x);
+void paofed_turn(double turns, double *sine, double *cosine);
+#endif
+#if PAOFED_PAST > 0
+bool paofed_is_whole(const struct paofed_agreed *agreed, const paofed_value *x, paofed_value y);
+double paofed_before(const struct paofed *device, const struct paofed_column *column, double time);
+void paofed_forget_past(struct paofed *device);
+#endif
 
 #ifdef __cplusplus
 }

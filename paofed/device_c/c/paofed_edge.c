@@ -5,6 +5,7 @@
 
 enum { UPDATE = 0, REPLY = 1, HELLO = 2, MODEL = 3, REREAD = 4, READ = 5 };
 enum { WIRE_VERSION = 2, LOST_AFTER = 5, ALL = (1 << PAOFED_WAITING) - 1 };
+enum { AHEAD = 240 }; /* the least age byte of an answer to an update ahead of the server */
 
 static const uint32_t LAST_TICK = 0xFFFFFFFFu;
 
@@ -117,11 +118,18 @@ int64_t paofed_tick(struct paofed *device)
     return device->has_clock ? (int64_t)device->clock_tick : -1;
 }
 
+/* Set the clock, also back: no update has left later than now. */
 static void set_clock(struct paofed *device, uint32_t tick)
 {
+    struct paofed_kept *kept = &device->kept;
+    unsigned i;
+
     device->has_clock = true;
     device->clock_tick = tick;
     device->clock_ms = device->port->milliseconds(device->port->context);
+    for (i = 0u; i < kept->waiting; i++) {
+        kept->updates[i].left = (kept->updates[i].left < tick) ? kept->updates[i].left : tick;
+    }
 }
 
 static void follow_clock(struct paofed *device, uint32_t tick)
@@ -223,7 +231,7 @@ bool paofed_contact(struct paofed *device)
 static unsigned confirm(struct paofed *device, int64_t tick, uint8_t age)
 {
     struct paofed_kept *kept = &device->kept;
-    const int64_t answers = tick - ((age < 240u) ? (int64_t)age : (int64_t)age - 256);
+    const int64_t answers = tick - ((age < (uint8_t)AHEAD) ? (int64_t)age : (int64_t)age - 256);
     const int64_t oldest = tick - (int64_t)device->agreed->max_age;
     unsigned carried = 0u;
     unsigned confirmed = 0u;
@@ -272,12 +280,15 @@ static unsigned reply(struct paofed *device, uint32_t tick, const uint8_t *body)
             coordinate = (coordinate == agreed->features) ? 0u : coordinate;
         }
         device->kept.merged = (int64_t)tick;
+        if (body[0] >= (uint8_t)AHEAD) { /* made in a tick that the server has not come to */
+            set_clock(device, tick);
+        }
     }
     follow_clock(device, tick);
     return confirmed;
 }
 
-/* Only here may the time go back: ticks may then be used again. */
+/* Set the clock of a device that was lost: only here may ticks be used again. */
 static void set_back(struct paofed *device, uint32_t tick)
 {
     struct paofed_kept *kept = &device->kept;
@@ -289,10 +300,7 @@ static void set_back(struct paofed *device, uint32_t tick)
     kept->stamped = (kept->stamped < (int64_t)tick) ? kept->stamped : (int64_t)tick;
     kept->merged = (kept->merged < (int64_t)tick) ? kept->merged : (int64_t)tick;
     for (i = kept->waiting; i > 0u; i--) {
-        struct paofed_update *update = &kept->updates[i - 1u];
-
-        update->left = (update->left < tick) ? update->left : tick;
-        if (update->tick > tick) {
+        if (kept->updates[i - 1u].tick > tick) {
             give_up(device, i - 1u);
         }
     }

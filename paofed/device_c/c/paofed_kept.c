@@ -78,6 +78,9 @@ static void forget(struct paofed *device)
     device->unanswered = 0u;
     device->restarts = 0u;
     device->passed_over = 0u;
+#if PAOFED_PAST > 0
+    device->unknown_past = 0u;
+#endif
     device->doubt_left = 0u;
     device->has_clock = false;
     device->outdated = false;
@@ -100,6 +103,9 @@ static bool is_possible(const struct paofed_kept *kept)
 {
     return (kept->waiting <= (uint8_t)PAOFED_WAITING) && is_within(kept->samples, 32.0f)
         && is_within(kept->square, 2e30f) && is_within(kept->implausible, 1.0f)
+#if PAOFED_PAST > 0
+        && (kept->origin >= 0.0) && (kept->origin < 5e10)
+#endif
         && paofed_is_sane(kept->w, PAOFED_FEATURES);
 }
 
@@ -129,6 +135,9 @@ static void begin_anew(struct paofed *device, uint32_t number, uint32_t sequence
     kept->merged = -1;
     kept->stamped = -1;
     paofed_begin_learning(device);
+#if PAOFED_PAST > 0
+    paofed_forget_past(device);
+#endif
 }
 
 /* Go on in another epoch; updates of earlier epochs are not sent any more. */
@@ -159,6 +168,9 @@ void paofed_go_on(struct paofed *device, uint8_t epoch, uint32_t lineage)
     } else {
         /* The server has all that was learned. */
     }
+#if PAOFED_PAST > 0
+    paofed_forget_past(device); /* ticks may begin at other times now */
+#endif
     note_agreed(device);
     kept->epoch = epoch;
     kept->lineage = lineage;

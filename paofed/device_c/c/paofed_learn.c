@@ -59,43 +59,34 @@ static bool is_finite(float value)
     return (value > -TOO_LARGE) && (value < TOO_LARGE);
 }
 
-static bool is_plausible(const struct paofed_number *number, float value)
+/* Map the inputs of a sample, as measured, into `device->z`. Returns whether all were known. */
+static bool see(struct paofed *device, const paofed_value *x)
 {
-    return is_finite(value) && (value >= number->low) && (value <= number->high);
+    float seen[PAOFED_SEEN];
+    const bool known = paofed_see(device, x, seen);
+
+    paofed_map(device->agreed, seen, device->z);
+    return known;
 }
 
-/* Map one input, as measured; puts the features into `device->z`. */
-static void see(struct paofed *device, const float *x)
+paofed_value paofed_predict(struct paofed *device, const paofed_value *x)
 {
     const struct paofed_agreed *agreed = device->agreed;
-    float seen[PAOFED_INPUTS];
-    uint16_t i;
 
-    for (i = 0u; i < agreed->inputs; i++) {
-        seen[i] = (x[i] - agreed->numbers[i].offset) / agreed->numbers[i].scale;
-    }
-    paofed_map(agreed, seen, device->z);
-}
-
-float paofed_predict(struct paofed *device, const float *x)
-{
-    const struct paofed_agreed *agreed = device->agreed;
-    const struct paofed_number *target = &agreed->numbers[agreed->inputs];
-
-    see(device, x);
-    return target->offset + target->scale * dot(device->kept.w, device->z, agreed->features);
+    (void)see(device, x);
+    return paofed_measured(agreed, dot(device->kept.w, device->z, agreed->features));
 }
 
 bool paofed_has_the_map(struct paofed *device, const float *probes)
 {
     const struct paofed_agreed *agreed = device->agreed;
     const float *probe = probes;
-    float x[PAOFED_INPUTS];
+    float x[PAOFED_SEEN];
     int row;
     uint16_t j;
 
     for (row = -1; row <= 1; row++) {
-        for (j = 0u; j < agreed->inputs; j++) {
+        for (j = 0u; j < agreed->sees; j++) {
             x[j] = (float)row;
         }
         paofed_map(agreed, x, device->z);
@@ -227,22 +218,25 @@ static void lms_step(struct paofed *device, float error)
     }
 }
 
-bool paofed_learn(struct paofed *device, const float *x, float y)
+static bool learn(struct paofed *device, const paofed_value *x, paofed_value y)
 {
     const struct paofed_agreed *agreed = device->agreed;
-    const struct paofed_number *target = &agreed->numbers[agreed->inputs];
     struct paofed_kept *kept = &device->kept;
-    bool plausible = is_plausible(target, y);
+    const bool plausible = paofed_is_plausible(agreed, x, y);
     float error = 0.0f;
-    uint16_t i;
 
-    for (i = 0u; i < agreed->inputs; i++) {
-        plausible = plausible && is_plausible(&agreed->numbers[i], x[i]);
-    }
     if (plausible) {
-        see(device, x);
-        error = (y - target->offset) / target->scale
-            - dot(kept->w, device->z, agreed->features);
+        const bool known = see(device, x);
+
+#if PAOFED_PAST > 0
+        if (!known) {
+            device->unknown_past++;
+            return false;
+        }
+#else
+        (void)known; /* where nothing looks back, all is */
+#endif
+        error = paofed_see_target(agreed, y) - dot(kept->w, device->z, agreed->features);
     }
     if (!plausible || !is_finite(error)) { /* not finite where a number is too large to be scaled */
         kept->implausible += FORGET * (1.0f - kept->implausible);
@@ -268,4 +262,16 @@ bool paofed_learn(struct paofed *device, const float *x, float y)
         device->restarts++;
     }
     return true;
+}
+
+bool paofed_learn(struct paofed *device, const paofed_value *x, paofed_value y)
+{
+    const bool learned = learn(device, x, y);
+
+#if PAOFED_PAST > 0
+    if (paofed_is_whole(device->agreed, x, y)) {
+        paofed_remember(device, x, y);
+    }
+#endif
+    return learned;
 }

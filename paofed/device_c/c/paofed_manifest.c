@@ -30,6 +30,11 @@ static void begin_member(struct paofed_manifest *manifest)
     manifest->number = 0u;
     manifest->length = 0u;
     manifest->in_value = false;
+#if PAOFED_PAST > 0
+    manifest->before = 0.0;
+    manifest->behind = 0.0;
+    manifest->unit = 0.0;
+#endif
     (void)memset(manifest->key, 0, sizeof manifest->key);
 }
 
@@ -49,11 +54,38 @@ static void end_member(struct paofed_manifest *manifest)
     } else if (is_key(manifest, OTHERS[1])) {
         manifest->has_lineage = true;
         manifest->lineage = manifest->number;
+#if PAOFED_PAST > 0
+    } else if (is_key(manifest, OTHERS[3])) {
+        const double unit = (manifest->unit > 0.0) ? manifest->unit : 1.0;
+
+        manifest->origin = manifest->before + manifest->behind / unit;
+        manifest->has_origin = (manifest->origin > 0.0) && (manifest->origin < 5e10); /* or null */
+#endif
     } else {
         /* This member is not needed. */
     }
     begin_member(manifest);
 }
+
+#if PAOFED_PAST > 0
+/* Take one character of a number such as 1711846790.1234567. All 17 digits in one double would be
+ * rounded before the point is set, and the number once more: so both sides of it are kept apart. */
+static void take_digit(struct paofed_manifest *manifest, char c)
+{
+    const bool is_digit = (c >= '0') && (c <= '9');
+
+    if (c == '.') {
+        manifest->unit = 1.0;
+    } else if (is_digit && !(manifest->unit > 0.0)) {
+        manifest->before = 10.0 * manifest->before + (double)(c - '0');
+    } else if (is_digit && (manifest->unit < 1e15)) {
+        manifest->behind = 10.0 * manifest->behind + (double)(c - '0');
+        manifest->unit *= 10.0;
+    } else {
+        /* Nothing is told by this one. */
+    }
+}
+#endif
 
 /* Take one byte of a key or of a value. */
 static void take(struct paofed_manifest *manifest, char c, bool quoted)
@@ -63,6 +95,9 @@ static void take(struct paofed_manifest *manifest, char c, bool quoted)
         if ((c >= '0') && (c <= '9')) {
             manifest->number = 10u * manifest->number + (uint32_t)(c - '0');
         }
+#if PAOFED_PAST > 0
+        take_digit(manifest, c);
+#endif
     } else if ((c == ':') && !quoted) {
         manifest->in_value = true;
     } else if ((c != '"') && (manifest->length < sizeof manifest->key - 1u)) {
@@ -137,6 +172,9 @@ bool paofed_manifest_follow(struct paofed *device, const struct paofed_manifest 
     }
     if (manifest->epoch != device->kept.epoch) {
         paofed_go_on(device, manifest->epoch, manifest->lineage);
+#if PAOFED_PAST > 0
+        device->kept.origin = manifest->has_origin ? manifest->origin : device->kept.origin;
+#endif
     }
     device->outdated = false; /* if the server still disagrees, it will say so again */
     return true;

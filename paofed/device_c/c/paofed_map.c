@@ -153,7 +153,7 @@ static void drawn_angles(const struct paofed_agreed *agreed, const float *x, flo
     for (j = 0u; j < agreed->waves; j++) {
         z[j] = (float)drawn_word(agreed, j, 1u, words) * 2.32830644e-10f;
     }
-    for (i = 0u; i < agreed->inputs; i++) {
+    for (i = 0u; i < agreed->sees; i++) {
         for (j = 0u; j < agreed->waves; j++) {
             const float frequency = normal(drawn_word(agreed, number, 0u, words));
 
@@ -179,7 +179,7 @@ static void angles(const struct paofed_agreed *agreed, const float *x, float *z)
     for (j = 0u; j < agreed->waves; j++) {
         z[j] = agreed->phases[j];
     }
-    for (i = 0u; i < agreed->inputs; i++) {
+    for (i = 0u; i < agreed->sees; i++) {
         for (j = 0u; j < agreed->waves; j++) {
             z[j] += x[i] * *frequency;
             frequency++;
@@ -199,7 +199,7 @@ void paofed_map(const struct paofed_agreed *agreed, const float *x, float *z)
     if (agreed->linear != NULL) {
         float *term = &z[agreed->waves];
 
-        for (i = 0u; i < agreed->inputs; i++) {
+        for (i = 0u; i < agreed->sees; i++) {
             const struct paofed_linear *range = &agreed->linear[i];
             float kept = (x[i] < range->low) ? range->low : x[i];
 

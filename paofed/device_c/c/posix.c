@@ -2,7 +2,8 @@
  * A device as a program, over libmosquitto: cc -std=c99 posix.c paofed_*.c -lmosquitto
  *
  * Reads samples, the inputs and then the target, a line each with commas or blanks between the
- * numbers. Prints a prediction for every sample before it learns from it, and "confirmed TICK" for
+ * numbers; behind a text is a comma. Where the time matters it is the last input, in seconds since
+ * 1970. Prints a prediction for every sample before it learns from it, and "confirmed TICK" for
  * every update that the server has on its disk.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -233,24 +234,60 @@ static bool contact(void)
     return paofed_contact(&device);
 }
 
+#if PAOFED_TRANSFORMS
+/* Read a text up to a comma, without the blanks behind it. Returns what follows. */
+static const char *read_text(const char *rest, uint16_t input, paofed_value *value)
+{
+    static char text[LONGEST_LINE];
+    const size_t field = strcspn(rest, ",");
+    size_t length = field;
+
+    while ((length > 0u) && (strchr(" \t\r", rest[length - 1u]) != NULL)) {
+        length--;
+    }
+    (void)memcpy(text, rest, length);
+    text[length] = '\0';
+    *value = paofed_place(&paofed_fleet, input, text);
+    return rest + field;
+}
+#endif
+
+/* Read one value of a line. Returns what follows, which is the same where there was no value. */
+static const char *read_value(const char *rest, uint16_t input, paofed_value *value)
+{
+    char *after;
+
+#if PAOFED_TRANSFORMS
+    if (paofed_is_text(&paofed_fleet, input)) {
+        return read_text(rest, input, value);
+    }
+    *value = strtod(rest, &after);
+#else
+    (void)input;
+    *value = strtof(rest, &after);
+#endif
+    return after;
+}
+
 /* Learn from one line; a line that is no sample is passed over. */
 static void take(const char *line)
 {
-    float numbers[PAOFED_INPUTS + 1];
+    paofed_value numbers[PAOFED_INPUTS + 1];
     const char *rest = line;
     bool whole = true;
-    int i;
+    uint16_t i;
 
-    for (i = 0; whole && (i <= PAOFED_INPUTS); i++) {
-        char *after;
+    for (i = 0u; whole && (i <= PAOFED_INPUTS); i++) {
+        const char *after;
 
         rest += strspn(rest, " \t,");
-        numbers[i] = strtof(rest, &after);
+        after = read_value(rest, i, &numbers[i]);
         whole = after != rest;
         rest = after;
     }
     if (!whole || (rest[strspn(rest, " \t\r")] != '\0')) {
-        (void)fprintf(stderr, "posix: passed over: expected %d numbers\n", PAOFED_INPUTS + 1);
+        (void)fprintf(stderr, "posix: passed over: expected %d numbers or texts\n",
+                      PAOFED_INPUTS + 1);
         return;
     }
     (void)printf("%.9g\n", (double)paofed_predict(&device, numbers));

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from paofed.errors import FileError, InputError, PaofedError
+from paofed.errors import FileError, InputError, MissingMethodError, PaofedError
 from paofed.live.device.footprint import Footprint, footprint
 from paofed.live.device.state import TOO_LARGE, save_state, taken_up
 from paofed.live.network.credential import Credential
@@ -191,10 +191,12 @@ class Device:
 
     def close(self) -> None:
         """Save the state and disconnect; unconfirmed updates are sent after the next start."""
-        self._hear()
-        self.save()
-        if self._stay:
-            self._link.close()
+        try:
+            self._hear()
+        finally:
+            self.save()
+            if self._stay:
+                self._link.close()
 
     def save(self) -> bool:
         """Write the state now; return whether there is a state file and it could be written."""
@@ -240,9 +242,12 @@ class Device:
 
     def _adopt(self, payload: bytes) -> None:
         """Follow a manifest; if it cannot be read, say so and go on without it."""
+        old = self._edge
         try:
-            manifest, old = Manifest.from_json(payload), self._edge
+            manifest = Manifest.from_json(payload)
         except InputError as error:
+            if old is None and isinstance(error, MissingMethodError):
+                raise  # it can never take part like this, and has nothing to go on with
             if payload != self._unreadable:
                 _log.warning("%s; this device goes on alone", error)
             self._unreadable, self._cannot = payload, str(error)

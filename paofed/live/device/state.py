@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, names_of, save_arrays
-from paofed.errors import FileError, InputError, NewerFormatError
+from paofed.errors import FileError, InputError, MissingMethodError, NewerFormatError
 from paofed.forms import Contents, Form
 from paofed.live.protocol.edge import MOST_NEWS, Edge
 from paofed.live.protocol.manifest import Manifest
@@ -176,6 +176,8 @@ def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | No
             raise FileError(f"{state} is of another device")
         if edge.restarts:
             _log.warning(TOO_LARGE, "what was saved", manifest.step_size)
+    except MissingMethodError:  # the state is good, where its method is given
+        raise
     except InputError as error:
         require_state(state)
         _put_aside(state, str(error).partition(":")[0])

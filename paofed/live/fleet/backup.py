@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from itertools import count
@@ -20,20 +20,21 @@ from paofed.files import exchanged, make_folder, require_writable
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, REVOKED, SERVER_FILE
+from paofed.live.fleet.methods import METHODS, opened
 from paofed.live.fleet.packing import Parts, pack, unpack
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.tokens import FILE as TOKENS
-from paofed.live.journal.database import CONFIRMED, locked
+from paofed.live.journal.confirmation import CONFIRMED
 from paofed.live.journal.database import FILE as STORE
+from paofed.live.journal.database import Sync, locked, nothing
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 
 _FILES = (SETTINGS, AUTHORITY, SERVER_FILE, TOKENS)
-_FOLDERS = (DEVICES, mosquitto.FOLDER)
+_FOLDERS = (DEVICES, mosquitto.FOLDER, METHODS)
 _PASSING = (".log", ".pid")  # files of a running broker, which are left out
 _PARTS = Parts((SETTINGS, STORE, CONFIRMED), _FILES, _FOLDERS)
-Sync = Callable[[str], None]
 
 
 def back_up(fleet: Fleet, path: Path) -> None:
@@ -72,7 +73,7 @@ class Restored(NamedTuple):
 
 
 def restore(
-    path: Path, folder: Path, *, now: float | None = None, sync: Sync = lambda _: None
+    path: Path, folder: Path, *, now: float | None = None, sync: Sync = nothing
 ) -> Restored:
     """Make a fleet's folder of a backup; the former content of the folder is kept beside it.
 
@@ -87,6 +88,8 @@ def restore(
         place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))  # 0700
         try:
             unpack(path, place, _PARTS)
+            with suppress(OSError):  # most fleets follow a method of paofed's
+                (place / METHODS).rmdir()
             sync("after unpacking")
             found = _begin_again(place, folder, time.time() if now is None else now, sync)
             sync("before exchange")
@@ -117,13 +120,14 @@ def _require_place(folder: Path) -> None:
 
 def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
     """Let the unpacked fleet begin its next epoch; `folder` is where it will be."""
+    began, here = _began(place), _began(folder)
+    if None not in (began, here) and began != here:
+        raise InputError(f"{folder} holds another fleet: choose another folder")
     fleet = Fleet(place)
     with fleet.store() as store:
-        server, known = store.recover(), [epoch.manifest for epoch in store.epochs()]
-        then = server.tick
-        old, last = server.manifest, _last(folder, now)
-        if last is not None and last[0][-1].start != old.start:
-            raise InputError(f"{folder} holds another fleet: choose another folder")
+        known, last = [epoch.manifest for epoch in store.epochs.all()], _last(folder, now)
+        server = store.recover()
+        then, old = server.tick, server.manifest
         tick = max(then, old.tick_at(now), 0 if last is None else last[1])
         server.close(tick)
         agreed = _following(known, None if last is None else last[0], now)
@@ -136,11 +140,18 @@ def _begin_again(place: Path, folder: Path, now: float, sync: Sync) -> Restored:
         return Restored(then, old.begins(then), begun, None, forgotten)
 
 
+def _began(folder: Path) -> float | None:
+    """Return when the fleet in a folder began, if that can be read; no method of its own is run."""
+    with suppress(PaofedError, OSError), closing(Store.open(folder, to_repair=True)) as store:
+        return store.epochs.began()
+    return None
+
+
 def _last(folder: Path, now: float) -> tuple[list[Manifest], int] | None:
     """Return the manifests and the tick of the fleet in a folder, if one can be read there."""
-    with suppress(PaofedError, OSError), closing(Store.open(folder, to_repair=True)) as store:
-        manifests = [epoch.manifest for epoch in store.epochs()]
-        ticks = [snapshot.tick for snapshot in store.snapshots()]
+    with suppress(PaofedError, OSError), opened(folder, to_repair=True) as store:
+        manifests = [epoch.manifest for epoch in store.epochs.all()]
+        ticks = [snapshot.tick for snapshot in store.snapshots.all()]
         tick = max(*ticks[-1:], manifests[-1].tick_at(now), 0)
         with suppress(PaofedError):
             tick = max(tick, store.recover().tick)
@@ -171,7 +182,7 @@ def _refuse_again(fleet: Fleet, store: Store, home: Path) -> tuple[str, ...]:
             shutil.copy(newer, fleet.folder / mosquitto.FOLDER / name)
     if (home / TOKENS).is_file():  # a token that was revoked since the backup stays revoked
         shutil.copy(home / TOKENS, fleet.folder / TOKENS)
-    mosquitto.write_configuration(fleet.folder, home, fleet.settings, store.manifest())
+    mosquitto.write_configuration(fleet.folder, home, fleet.settings, store.epochs.manifest())
     forgotten: list[str] = []
     # The authority is kept elsewhere: the server writes the files when it starts.
     with suppress(FileError):

@@ -12,19 +12,14 @@ from typing import NamedTuple
 
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import locked
+from paofed.live.fleet.methods import keep_method
+from paofed.live.journal.database import Sync, locked, nothing
 from paofed.live.journal.past import Bygone
 from paofed.live.journal.store import Store
 from paofed.live.protocol.change import Changed, Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import USUAL_CLIP, Manifest
-from paofed.live.protocol.served import UNBOUNDED
-
-Sync = Callable[[str], None]
-
-
-def nothing(_: object) -> None:
-    """Do nothing."""
+from paofed.live.protocol.served import usual_row
 
 
 def change_fleet(
@@ -46,9 +41,12 @@ def change_fleet(
         present = store.recover()
         changed = change(present, changes, time.time(), clip_before=_clip_before(store))
         if changed is None:
+            if not dry_run:  # the method was named again: its file may have been damaged
+                keep_method(fleet.folder, present.manifest)
             return None
         look(present.manifest, changed)
         if not dry_run:
+            keep_method(fleet.folder, changed.server.manifest)
             why = ", ".join(f"{what} {before} -> {after}" for what, before, after in changed[1])
             store.begin_epoch(changed.server, f"changed: {why}", sync)
     return changed
@@ -69,8 +67,8 @@ def reset_clock(fleet: Fleet, sync: Sync = nothing) -> Changed:
 
 def _clip_before(store: Store) -> float | None:
     """Return the bound that the fleet had when its rule could last have one, or the usual one."""
-    for epoch in reversed(store.epochs()):
-        if epoch.manifest.algorithm not in UNBOUNDED:
+    for epoch in reversed(store.epochs.all()):
+        if "clip" in usual_row(epoch.manifest.word).can_bound:
             return epoch.manifest.clip
     return USUAL_CLIP
 
@@ -94,7 +92,7 @@ def _prepared(
         present.close(max(present.tick, present.manifest.tick_at(time.time())))
         if tick > present.tick:
             raise InputError(f"tick {tick} is not there yet: it is tick {present.tick} now")
-        yield store, present, store.at(tick)
+        yield store, present, store.past.at(tick)
 
 
 def roll_back(
@@ -113,7 +111,7 @@ def roll_back(
     """
     with _prepared(fleet, tick, dry_run=dry_run) as (store, present, moment):
         server = rolled_back(present, moment.server)
-        found = GoneBack(present, moment.server, server, store.count_since(moment))
+        found = GoneBack(present, moment.server, server, store.past.count_since(moment))
         look(found)
         if not dry_run:
             store.begin_epoch(server, f"rolled back to tick {tick}", sync)
@@ -135,9 +133,9 @@ def leave_out(
     """
     with _prepared(fleet, tick, dry_run=dry_run) as (store, present, moment):
         absent = devices_of(store, labels)
-        store.require_unbroken(tick)
-        server = replayed(present, moment.server, store.since(moment), absent)
-        theirs = sum(record.device in absent for record in store.since(moment))
+        store.past.require_unbroken(tick)
+        server = replayed(present, moment.server, store.past.since(moment), absent)
+        theirs = sum(record.device in absent for record in store.past.since(moment))
         found = GoneBack(present, moment.server, server, theirs)
         look(found)
         if not dry_run:
@@ -150,17 +148,17 @@ def devices_of(store: Store, labels: Collection[str]) -> set[int]:
 
     Refuse a label that nobody ever had.
     """
-    known = store.members()
+    known = store.roster.members()
     for label in labels:
         if all(member.label != label for member in known):
-            store.member(label)
+            store.roster.member(label)
     return {member.device for member in known if member.label in labels}
 
 
 def trusted(store: Store) -> list[str]:
     """Return the labels of the devices that are trusted."""
     devices = store.recover().rule.trusted
-    return [m.label for m in store.devices() if m.device in devices and not m.removed]
+    return [m.label for m in store.roster.devices() if m.device in devices and not m.removed]
 
 
 def trust(fleet: Fleet, labels: Collection[str], *, on: bool = True) -> None:
@@ -177,8 +175,8 @@ def trust(fleet: Fleet, labels: Collection[str], *, on: bool = True) -> None:
                 f"{fleet.folder} sets no device aside, so there is nobody to trust: `paofed fleet "
                 f"change --clip 6 --aside yes` bounds what one device can do"
             )
-        members = [store.member(label).device for label in labels]
-        voices = {voice.device for device in members for voice in store.voices(device)}
+        members = [store.roster.member(label).device for label in labels]
+        voices = {voice.device for device in members for voice in store.roster.voices(device)}
         known = server.rule.trusted
         server.rule.trust(known | voices if on else known - voices)
         if server.rule.trusted != known:

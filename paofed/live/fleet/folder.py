@@ -2,11 +2,13 @@
 
 fleet.toml       settings, for people to edit
 fleet.sqlite     manifest, devices, journal, snapshots (paofed.live.journal.store), and beside it
-                 how much of it was confirmed (paofed.live.journal.confirmed)
+                 how much of it was confirmed (paofed.live.journal.confirmation)
 authority.pem    the key that certifies; keep a copy in a safe place
 server.json      the server's own credential
 tokens.json      who may ask the server over HTTP, if that is not everybody
                  (paofed.live.fleet.tokens)
+methods/         the file of a method of one's own, if the fleet follows one
+                 (paofed.live.fleet.methods)
 devices/         a file for each device, to be moved onto the device
 broker/          what mosquitto reads; made from the rest
 """
@@ -33,6 +35,7 @@ from paofed.live.fleet.issuing import (
     Issuing,
     revoked_at_broker,
 )
+from paofed.live.fleet.methods import keep_method
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE
@@ -82,6 +85,7 @@ class Fleet(Issuing):
             (place / STORE).chmod(0o600)  # SQLite gives its other files the same rights
             for name in (DEVICES, mosquitto.FOLDER):
                 (place / name).mkdir(mode=0o700)
+            keep_method(place, manifest)
             settings.save(place)
             if settings.authority:
                 write_text(place / settings.authority, trusted)
@@ -106,7 +110,7 @@ class Fleet(Issuing):
         make_folder(self.folder / DEVICES)
         with self.store() as store:
             self._require_accounts(store, labels)
-            store.require_new(*labels)
+            store.roster.require_new(*labels)
             try:
                 for group in _groups(labels):
                     with _uninterrupted():
@@ -121,17 +125,15 @@ class Fleet(Issuing):
         """
         make_folder(self.folder / DEVICES)
         with self.store() as store:
-            known = [m for m in store.members() if m.label == label and not m.removed]
-            if known and not known[0].is_gateway:
+            known = store.roster.find(label)
+            if known is not None and not known.is_gateway:
                 raise InputError(f"{label!r} is a device: choose another name for the gateway")
-            taken = sum(m.gateway == known[0].device for m in store.members()) if known else 1
+            index = known and known.device
+            taken = sum(m.gateway == index for m in store.roster.members()) if known else 1
             names = [f"{label}/{number}" for number in range(taken, taken + places)]
             _require_labels([label, *names])
             self._require_accounts(store, [label])
-            if known:
-                gateway = store.add_spoken(names, known[0].device)
-            else:
-                gateway = store.add_spoken([label, *names])
+            gateway = store.roster.add_spoken(names if known else [label, *names], index)
             ((path, credential),) = self._equip(store, [gateway]).items()
             if self._tell_broker(store) and known and credential.certificate is not None:
                 take_over(credential)
@@ -141,14 +143,14 @@ class Fleet(Issuing):
         """Refuse labels that nobody in the fleet has, before anything is done."""
         with self.store() as store:
             for label in labels:
-                store.member(label)
+                store.roster.member(label)
 
     def rotate(self, label: str) -> Path:
         """Give a device a new credential and return its file; the old one is no longer good."""
         with self.store() as store:
-            member = store.member(label)
+            member = store.roster.member(label)
             if member.is_spoken_for:
-                (speaker,) = (m.label for m in store.members() if m.device == member.gateway)
+                (speaker,) = (m.label for m in store.roster.members() if m.device == member.gateway)
                 raise InputError(
                     f"{label!r} has no file of its own: the gateway {speaker!r} speaks for it"
                 )
@@ -173,7 +175,7 @@ class Fleet(Issuing):
             )
         make_folder(self.folder / DEVICES)
         with self.store() as store:
-            present = [m for m in store.members() if not (m.removed or m.is_spoken_for)]
+            present = [m for m in store.roster.members() if not (m.removed or m.is_spoken_for)]
             self._require_accounts(store, [member.label for member in present])
             try:
                 for group in _groups(present):
@@ -191,17 +193,17 @@ class Fleet(Issuing):
 
         Such connections may still be open, since a broker checks certificates only when one begins.
         """
-        due = store.due(now)
+        due = store.credentials.due(now)
         enders: list[Credential] = []
         if due and self.settings.security == "certificate":
-            labels = {member.device: member.label for member in store.members()}
+            labels = {member.device: member.label for member in store.roster.members()}
             issue = self._issuer(store)
             devices = sorted({found.device for found in due} - {NOBODY})
             issued = [issue(str(device), labels[device]) for device in devices]
-            store.lend((number for _, number in issued), now + _LENT)
+            store.credentials.lend((number for _, number in issued), now + _LENT)
             enders = [credential for credential, _ in issued]
         if due:
-            store.expire(now)
+            store.credentials.expire(now)
             self._tell_broker(store)
         return enders
 
@@ -212,29 +214,29 @@ class Fleet(Issuing):
         right.
         """
         with self.store() as store:
-            member = store.member(label)
-            for voice in store.voices(member.device):
-                store.remove(voice.device)
+            member = store.roster.member(label)
+            for voice in store.roster.voices(member.device):
+                store.roster.remove(voice.device)
             self._file(member.device, label).unlink(missing_ok=True)
             own = self.settings.security == "certificate" and not member.is_spoken_for
             if self._tell_broker(store) and own:
                 credential, number = self._issuer(store)(str(member.device), label)
                 take_over(credential)
-                store.revoke(number)
+                store.credentials.revoke(number)
                 self._tell_broker(store)
 
     def quarantine(self, label: str, *, on: bool = True) -> None:
         """Let server and broker refuse what a device sends or, with `on` False, accept it again."""
         with self.store() as store:
-            self.set_quarantine(store, store.member(label).device, on=on)
+            self.set_quarantine(store, store.roster.member(label).device, on=on)
 
     def set_quarantine(self, store: Store, device: int, *, on: bool) -> None:
         """Do as `quarantine` for an index, in a store that is open.
 
         For a gateway, the same is done with all its devices.
         """
-        for voice in store.voices(device):
-            store.quarantine(voice.device, on=on)
+        for voice in store.roster.voices(device):
+            store.roster.quarantine(voice.device, on=on)
         self._tell_broker(store)
 
     def reconcile(self, store: Store, forgotten: Callable[[str], None]) -> bool:
@@ -249,12 +251,12 @@ class Fleet(Issuing):
         if self.settings.security in ("none", "external"):
             return True
         denied = mosquitto.denied(self.folder, self.topics)
-        for member in store.members():
+        for member in store.roster.members():
             if member.device in denied and not (member.removed or member.quarantined):
-                store.quarantine(member.device)
+                store.roster.quarantine(member.device)
                 forgotten(member.label)
         self._keep_revoked(store)
-        current = mosquitto.has_access(self.folder, self.topics, store.members())
+        current = mosquitto.has_access(self.folder, self.topics, store.roster.members())
         agree = current and revoked_at_broker(self.folder) >= self._numbers(store)
         return agree or self._tell_broker(store)
 
@@ -284,10 +286,10 @@ class Fleet(Issuing):
                 write_text(place / "certificate.pem", issued.certificate)
                 write_secret(place / "key.pem", issued.key)
             server, mark = self._issuer(store)(SERVER, SERVER)
-            store.serve_as(mark)
+            store.credentials.serve_as(mark)
             server.save(self.folder / SERVER_FILE)
             if security != "external":
-                home, manifest = home or self.folder, store.manifest()
+                home, manifest = home or self.folder, store.epochs.manifest()
                 mosquitto.write_configuration(self.folder, home, self.settings, manifest)
             self._tell_broker(store)
 

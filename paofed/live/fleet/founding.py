@@ -9,8 +9,8 @@ from typing import Any
 
 from paofed.live.protocol.change import Changes, changed_manifest
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
-from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import UNBOUNDED, usual_shared
+from paofed.live.protocol.quantity import Quantity
+from paofed.live.protocol.served import usual_row, usual_shared, word_of
 
 USUAL: Mapping[str, Any] = MappingProxyType(
     {
@@ -26,11 +26,12 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "aside": True,
     }
 )
+_BOUNDS = ("clip", "bound")
 _EPOCHS = 256
 
 
 def new_manifest(
-    inputs: Sequence[Scaling], target: Scaling, values: Mapping[str, Any] = MappingProxyType({})
+    inputs: Sequence[Quantity], target: Quantity, values: Mapping[str, Any] = MappingProxyType({})
 ) -> Manifest:
     """Return the manifest of a fleet that begins with zeros.
 
@@ -38,10 +39,11 @@ def new_manifest(
     `values` are fields of a manifest in the place of the usual ones, `USUAL`.
     """
     agreed = {**USUAL, **values}
-    if agreed["algorithm"] in UNBOUNDED and "clip" not in values:
-        agreed["clip"] = None
+    word = word_of(agreed["algorithm"], agreed.get("code"))
+    possible = usual_row(word).can_bound
+    agreed |= {key: None for key in _BOUNDS if key not in possible and key not in values}
     return Manifest(
-        **{"shared": usual_shared(agreed["algorithm"], agreed["features"]), **agreed},
+        **{"shared": usual_shared(word, agreed["features"]), **agreed},
         **new_identity(),
         inputs=tuple(number.limited() for number in inputs),
         target=target.limited(),
@@ -54,8 +56,9 @@ def going_on(manifest: Manifest, changes: Changes) -> Manifest:
     `manifest` is that of another fleet or of a run, whose model the new fleet goes on from. It
     keeps its identity: see `new_identity`.
     """
-    algorithm = changes.values.get("algorithm", manifest.algorithm)
-    values = {**{name: USUAL[name] for name in lacking(manifest, algorithm)}, **changes.values}
+    given = changes.values
+    word = word_of(given["algorithm"], given.get("code")) if "algorithm" in given else manifest.word
+    values = {**{name: USUAL[name] for name in lacking(manifest, word)}, **given}
     manifest = changed_manifest(manifest, replace(changes, values=values))
     # Old fleets have no ranges; those with `seen` have them where there can be any.
     if manifest.seen is None:
@@ -64,10 +67,10 @@ def going_on(manifest: Manifest, changes: Changes) -> Manifest:
     return manifest
 
 
-def lacking(manifest: Manifest, algorithm: str) -> list[str]:
+def lacking(manifest: Manifest, word: str) -> list[str]:
     """Return the bounds of new fleets that a manifest lacks, and can have under an algorithm."""
-    possible = ("bound",) if algorithm in UNBOUNDED else ("clip", "bound")
-    return [name for name in possible if getattr(manifest, name) is None]
+    possible = usual_row(word).can_bound
+    return [name for name in _BOUNDS if name in possible and getattr(manifest, name) is None]
 
 
 def new_identity() -> dict[str, Any]:

@@ -12,8 +12,9 @@ from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
+from paofed.live.fleet.methods import opened
 from paofed.live.fleet.settings import Settings
-from paofed.live.journal.members import Issue
+from paofed.live.journal.roster import Issue
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import SYSTEM, Credential
 from paofed.live.network.topics import SERVER, Topics
@@ -57,7 +58,7 @@ class Issuing:
 
     def store(self) -> closing[Store]:
         """Open the fleet's store; it is closed when the block ends."""
-        return closing(Store.open(self.folder))
+        return opened(self.folder)
 
     def credential(self) -> Credential:
         """Return the server's own credential."""
@@ -66,7 +67,7 @@ class Issuing:
     def _enrol(self, store: Store, labels: Iterable[str]) -> list[Path]:
         """Add devices, all or none; return their files."""
         issued: dict[int, Credential] = {}
-        store.add_all(labels, self._issue_into(issued, store))
+        store.roster.add_all(labels, self._issue_into(issued, store))
         return self._saved(issued)
 
     def _equip(
@@ -77,8 +78,8 @@ class Issuing:
         A gateway's credential says for which devices it speaks.
         """
         issued: dict[int, Credential] = {}
-        store.reissue_all(devices, self._issue_into(issued, store), until)
-        members = [member for member in store.members() if not member.removed]
+        store.roster.reissue_all(devices, self._issue_into(issued, store), until)
+        members = [member for member in store.roster.members() if not member.removed]
         for gateway in {member.device for member in members if member.is_gateway} & issued.keys():
             spoken = (m.device for m in members if m.gateway == gateway and m.is_spoken_for)
             issued[gateway] = replace(issued[gateway], devices=tuple(spoken) or None)
@@ -109,7 +110,7 @@ class Issuing:
 
         It returns beside the credential the text by which the broker will know it.
         """
-        settings, since, prove = self.settings, store.manifest().start, self._prover()
+        settings, since, prove = self.settings, store.epochs.manifest().start, self._prover()
 
         def issue(who: str, label: str) -> tuple[Credential, str]:
             name = self.topics.user(who)
@@ -174,8 +175,8 @@ class Issuing:
                 f"no device can be called {SERVER!r} here: with a broker that is not the fleet's "
                 f"own, this label stands for the server's account; choose another name"
             )
-        used = {m.credential: m.label for m in store.members() if not m.removed}
-        used[store.server()] = SERVER
+        used = {m.credential: m.label for m in store.roster.members() if not m.removed}
+        used[store.credentials.server()] = SERVER
         for label in labels:
             account = account_of(self.accounts, label)
             other = used.get(mark_of(account), label)
@@ -190,8 +191,8 @@ class Issuing:
 
         Return whether it could be told.
         """
-        security, members = self.settings.security, store.members()
-        store.expire(time.time())
+        security, members = self.settings.security, store.roster.members()
+        store.credentials.expire(time.time())
         self._keep_revoked(store)
         if security in ("none", "external"):
             # A broker without security asks nobody who they are, and a company's broker is not ours
@@ -201,7 +202,8 @@ class Issuing:
         mosquitto.write_access(self.folder, self.topics, members)
         try:
             if security == "password":
-                mosquitto.write_passwords(self.folder, self.topics, store.server(), members)
+                server = store.credentials.server()
+                mosquitto.write_passwords(self.folder, self.topics, server, members)
             else:
                 revoked = self._authority().revocations(sorted(self._numbers(store)))
                 write_text(self.folder / mosquitto.FOLDER / REVOKED, revoked)
@@ -215,7 +217,7 @@ class Issuing:
             return set()
         from paofed.live.fleet.authority import is_number
 
-        return set(filter(is_number, store.revoked()))
+        return set(filter(is_number, store.credentials.revoked()))
 
     def _keep_revoked(self, store: Store) -> None:
         """Let the store know what the broker knows to be revoked: nothing ever is good again.
@@ -223,7 +225,9 @@ class Issuing:
         The store may be a copy from before a revocation, or may have lost rows.
         """
         if self.settings.security == "certificate":
-            store.revoke(*revoked_at_broker(self.folder).difference(store.revoked()))
+            store.credentials.revoke(
+                *revoked_at_broker(self.folder).difference(store.credentials.revoked())
+            )
 
     def _trusted(self) -> str:
         """Return the certificates of the authority of a broker that is not the fleet's own."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from paofed.errors import FileError
 from paofed.files import read_text, write_secret, write_text
 from paofed.live.fleet.settings import Settings
-from paofed.live.journal.members import Member
+from paofed.live.journal.roster import Member
 from paofed.live.network.topics import SERVER, Topics
 from paofed.live.protocol.manifest import Manifest
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from paofed.errors import InputError
+from paofed.errors import InputError, MissingMethodError
 from paofed.files import locking, make_folder
 from paofed.live.device.device import Device, seconds
 from paofed.live.gateway.life import Hearing, Life, disagreement
@@ -147,9 +147,9 @@ class Gateway:
         self._shared.link.close()  # first, so that its parts have nothing to say to the broker
         self._save_list()
         self._tell()
-        for life in self.lives.values():
-            life.device.close()
-        self._lock.close()
+        with self._lock, ExitStack() as closing:
+            for life in self.lives.values():
+                closing.callback(life.device.close)
 
     def _lost(self, whose: str, why: str) -> None:
         if not self._closing:
@@ -167,7 +167,8 @@ class Gateway:
         now = self._steady()
         if self._shared.link.up.is_set():
             for life in self.lives.values():
-                life.follow(now)
+                if self._knows_fleet(life):
+                    life.follow(now)
         self._save_some(now)
         if now - self._told >= _TELL_AGAIN:
             self._told = now
@@ -281,7 +282,7 @@ class Gateway:
 
     def _agreed(self, life: Life) -> bool:
         """Whether the fleet's manifest is known, and the gateway's names are those of the fleet."""
-        if not life.device.knows_fleet():
+        if not self._knows_fleet(life):
             return False
         settings = self.settings
         differs = disagreement(life.device.manifest, settings.inputs, settings.rule.target)
@@ -289,6 +290,17 @@ class Gateway:
             self._log.warning("%s", differs or "the fleet's names and this gateway's agree again")
         self._differs = differs
         return not differs
+
+    def _knows_fleet(self, life: Life) -> bool:
+        """Whether a device knows what to follow.
+
+        One that began when this process lacked the fleet's method waits: the others go on.
+        """
+        try:
+            return life.device.knows_fleet()
+        except MissingMethodError as error:
+            self._log.warning("%s", error)
+            return False
 
     # Sources and their state
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paofed.live.device.device import Device
-from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.pairing import HeldReadings, Paired, Rule, Taken, take
+from paofed.live.gateway.settings import CalendarInput
 from paofed.live.gateway.sources import TelemetrySource
 from paofed.live.protocol.manifest import Manifest
 from paofed.words import listed

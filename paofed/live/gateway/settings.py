@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from paofed.core.columns.calendar import zone_of
 from paofed.errors import InputError, shown, unknown
 from paofed.files import read_text
 from paofed.live.gateway import telemetry
-from paofed.live.gateway.calendar_inputs import PARTS, CalendarInput
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.pairing import Rule
 from paofed.live.gateway.telemetry import PRESETS, SOURCE, VALUE, Pattern, TelemetryShape, shapes_of
 from paofed.toml import toml_of
+
+Part = Literal["hour", "weekday", "month", "yearday"]
+PARTS: tuple[str, ...] = get_args(Part)
 
 
 class GatewayError(InputError):
@@ -27,6 +30,34 @@ class Publishing:
     topic: str = ""  # with {source}; "": nothing is published
     every: float = 1.0  # the least seconds between two messages of one kind and source
     retain: bool = False
+
+
+@dataclass(frozen=True)
+class CalendarInput:
+    """An input that the clock tells: a number of a sample's time, by the clocks of a zone."""
+
+    part: Part
+    zone: str = "UTC"
+
+    def at(self, time: float) -> float:
+        """Return the number at a time, in seconds since 1970.
+
+        The hour is 0 to 24 with its minutes, the weekday 0 (Monday) to 6, the month 1 to 12, the
+        day of the year 1 to 366.
+
+        >>> CalendarInput("hour").at(5400.0), CalendarInput("weekday").at(0.0)
+        (1.5, 3.0)
+        """
+        now = datetime.fromtimestamp(time, zone_of(self.zone))
+        match self.part:
+            case "hour":
+                return now.hour + now.minute / 60 + now.second / 3600
+            case "weekday":
+                return float(now.weekday())
+            case "month":
+                return float(now.month)
+            case _:
+                return float(now.timetuple().tm_yday)
 
 
 @dataclass(frozen=True, kw_only=True)

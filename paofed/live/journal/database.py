@@ -4,26 +4,21 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from paofed.errors import InputError, PaofedError, require_format
 from paofed.files import locking
-from paofed.live.journal import confirmed
-from paofed.live.journal.confirmed import Confirmed
-from paofed.live.journal.schema import FORMAT, TABLES, checksum
-from paofed.words import counted
+from paofed.live.journal.schema import COLUMNS, FORMAT, TABLES, TOTAL, checksum, is_intact
+
+Row = tuple[Any, ...]
+# Is called with each stage of a write: tests let the power fail there.
+Sync = Callable[[str], None]
 
 FILE = "fleet.sqlite"
-
-CONFIRMED = FILE + confirmed.SUFFIX
 LAST_RESORT = "restore a backup with `paofed fleet restore`"
 REMEDY = (
     "`paofed fleet repair` goes on from the newest intact snapshot and the lines behind it; "
     "copy the folder first"
-)
-_GO_ON = (
-    "restore a newer backup with `paofed fleet restore`, or let `paofed fleet repair` go on with "
-    "what is there: devices will not send again what they believe safe"
 )
 
 
@@ -35,136 +30,64 @@ class TakenOverError(PaofedError):
     """Raised when another server does the work of this one."""
 
 
-class Database:
-    """A fleet's file, open: transactions, and errors that say what can be done."""
+class Counts(NamedTuple):
+    """How much a database has committed; both counts only grow within one history."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+    history: int  # a number that changes with each repair
+    lines: int  # the number of the journal's last line
+    changes: int  # the number of changes of who is in the fleet, or of what it has agreed on
+
+
+class Database:
+    """A fleet's file, open: rows, transactions, and errors that say what can be done.
+
+    SQLite nests no transactions: who opens one calls nothing that opens another. What has to be
+    called inside a transaction says so.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the file so that whatever is committed is on disk."""
         self.folder = folder
-        self._connection = connection
-        self._ahead = True  # whether the database may hold more than was confirmed
+        self.path = folder / FILE
+        with explained(self.path):
+            self._connection = sqlite3.connect(self.path, isolation_level=None)
+            with self.closed_on_error():
+                self._connection.create_function("crc", -1, checksum, deterministic=True)
+                for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+                    self.execute(f"PRAGMA {pragma}")
 
     def close(self) -> None:
         """Close the file; what was not committed is gone."""
         self._connection.close()
 
     @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the file if the block fails."""
         try:
             yield
         except BaseException:
             self.close()
             raise
 
-    def _check_pages(self) -> None:
-        found = self._connection.execute("PRAGMA quick_check").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-
-    def _make_tables(self) -> None:
-        """Make the tables of a new fleet, and begin to count what is confirmed."""
-        with explained(self.folder / FILE):
+    def make_tables(self) -> None:
+        """Make the tables of a new fleet."""
+        with explained(self.path):
             self._connection.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT;")
-        with self._writing():
-            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
-            self._connection.execute("UPDATE seal SET schema = ?", (self._schema(),))
-        self._begin_confirming()
+        with self.writing():
+            self.execute(f"PRAGMA user_version = {FORMAT}")
+            self.execute("UPDATE seal SET schema = ?", (self._schema(),))
 
-    def _require_format(self) -> None:
-        """Refuse a file without tables, or with those of a later paofed."""
-        number = int(self._rows("PRAGMA user_version")[0][0])
-        if not number:
-            raise StoreError(
-                f"{self.folder / FILE} is empty, or what was written to {FILE}-wal is lost: "
-                f"{LAST_RESORT}"
-            )
-        require_format(f"{self.folder / FILE} is a fleet's database", number, FORMAT)
-
-    def _schema(self) -> int:
-        rows = self._rows(  # as bytes, since damaged text cannot be decoded
-            "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) "
-            "FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name"
-        )
-        return checksum(*(part for row in rows for part in row))
-
-    def _check_schema(self) -> None:
-        """Refuse tables whose schema is not as paofed made it."""
-        if self._rows("SELECT schema FROM seal") != [(self._schema(),)]:
-            raise StoreError(
-                f"the tables of {self.folder / FILE} are not as paofed made them, damaged or "
-                f"changed by hand: {LAST_RESORT}"
-            )
-
-    # What was confirmed
-
-    def confirm(self, sync: Callable[[str], None] = lambda _: None) -> None:
-        """Count what is committed, so that its loss would be noticed; then people may be told."""
-        if self._ahead:
-            path = self.folder / CONFIRMED
-            with explained(path):
-                confirmed.write(path, self._held(), sync)
-            self._ahead = False
-
-    def _begin_confirming(self) -> None:
-        """Confirm what is there now, and forget whatever was confirmed before."""
-        path = self.folder / CONFIRMED
-        with explained(path):
-            confirmed.create(path, self._held())
-        self._ahead = False
-
-    def _held(self) -> Confirmed:
-        """Return the counts of what the database holds."""
-        rows = self._rows(
-            "SELECT history, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence "
-            "WHERE name = 'journal'), changes FROM seal"
-        )
-        if len(rows) != 1 or not all(isinstance(value, int) for value in rows[0]):
-            raise StoreError(f"the counts in {self.folder / FILE} are damaged: {LAST_RESORT}")
-        return Confirmed(*rows[0])
-
-    def _noted(self) -> Confirmed | None:
-        """Return what was confirmed; read this before the database, which may go on meanwhile."""
-        path = self.folder / CONFIRMED
-        with explained(path):
-            return confirmed.read(path)
-
-    def _require(self, known: Confirmed | None, held: Confirmed) -> None:
-        """Refuse a database that has less than was confirmed."""
-        path = self.folder / FILE
-        if known is None:
-            raise StoreError(
-                f"{self.folder / CONFIRMED} is missing or damaged, so nobody can tell whether "
-                f"{path.name} has all that was confirmed: {_GO_ON}"
-            )
-        if known.history != held.history:
-            raise StoreError(
-                f"{path} and {CONFIRMED} do not belong together, one of them is a copy from before "
-                f"a repair or from elsewhere: {_GO_ON}"
-            )
-        lines, changes = known.lines - held.lines, known.changes - held.changes
-        if lines > 0 or changes > 0:
-            raise StoreError(f"{path} lacks {missing(lines, changes)}: {_GO_ON}")
-
-    def copy_to(self, folder: Path) -> None:
-        """Write a copy of the file, as of one moment and all of it confirmed, to a new place.
-
-        The fleet's server may be at work.
-        """
-        path = folder / FILE
-        with explained(path):
-            copy = connect(path)
-            try:
-                path.chmod(0o600)
-                self._connection.backup(copy)
-                Database(folder, copy)._begin_confirming()
-            finally:
-                copy.close()
+    def copy_to(self, other: Self) -> None:
+        """Write what the file holds, as of one moment, to another one; a server may be at work."""
+        self._connection.backup(other._connection)
 
     # Transactions
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with explained(self.folder / FILE):
-            self._connection.execute("BEGIN IMMEDIATE")
+    def writing(self) -> Iterator[None]:
+        """Commit what the block writes, all or nothing."""
+        with explained(self.path):
+            self.execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
@@ -173,24 +96,105 @@ class Database:
             self._connection.commit()
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """See one moment of the file inside the block, whatever its server writes meanwhile."""
-        with explained(self.folder / FILE):
-            self._connection.execute("BEGIN")
+        with explained(self.path):
+            self.execute("BEGIN")
             try:
                 yield
             finally:
                 self._connection.rollback()
 
-    def _rows(
-        self, query: str, values: tuple[object, ...] | dict[str, object] = ()
-    ) -> list[tuple[Any, ...]]:
-        with explained(self.folder / FILE):
+    def execute(self, statement: str, values: Row = ()) -> None:
+        """Write, inside a transaction."""
+        self._connection.execute(statement, values)
+
+    def put(self, table: str, *rows: Row, again: str = "ABORT") -> None:
+        """Write rows with their checksums, inside a transaction.
+
+        `again` is what SQLite does about a row that is there already.
+        """
+        columns = ", ".join((*COLUMNS[table], "checksum"))
+        marks = ", ".join("?" * (len(COLUMNS[table]) + 1))
+        statement = f"INSERT OR {again} INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 (constants)
+        self._connection.executemany(statement, [(*row, checksum(*row)) for row in rows])
+
+    def rows(self, query: str, values: Row = ()) -> list[Row]:
+        """Return what a query finds, inside a transaction or outside."""
+        with explained(self.path):
             return self._connection.execute(query, values).fetchall()
+
+    def value(self, query: str, values: Row = ()) -> Any:
+        """Return the only value that a query finds."""
+        return self.rows(query, values)[0][0]
+
+    def select(self, table: str, which: str = "", values: Row = ()) -> list[Row]:
+        """Return rows of a table with their checksums, by a condition in SQL."""
+        columns = ", ".join(COLUMNS[table])
+        return self.rows(f"SELECT {columns}, checksum FROM {table} {which}", values)  # noqa: S608 (constants)
+
+    def read(self, table: str, what: str, which: str = "", values: Row = ()) -> list[Row]:
+        """Return rows of a table without checksums; one that is not as it was written is an error.
+
+        `what` is what a row is of; {} stands for its first value.
+        """
+        found = self.select(table, which, values)
+        for row in found:
+            if not is_intact(table, row):
+                raise self.damaged(what.format(row[0]))
+        return [row[:-1] for row in found]
 
     def version(self) -> int:
         """Return a number that changes whenever another process has written to the file."""
-        return int(self._rows("PRAGMA data_version")[0][0])
+        return int(self.value("PRAGMA data_version"))
+
+    def counts(self) -> Counts:
+        """Return the counts of what the file holds."""
+        rows = self.rows(
+            "SELECT history, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence "
+            "WHERE name = 'journal'), changes FROM seal"
+        )
+        if len(rows) != 1 or not all(isinstance(value, int) for value in rows[0]):
+            raise StoreError(f"the counts in {self.path} are damaged: {LAST_RESORT}")
+        return Counts(*rows[0])
+
+    # Damage
+
+    def check(self) -> None:
+        """Refuse a file with damaged pages or other tables than paofed's, or of a later paofed."""
+        with explained(self.path):
+            found = self.value("PRAGMA quick_check")
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+        number = int(self.value("PRAGMA user_version"))
+        if not number:
+            raise StoreError(
+                f"{self.path} is empty, or what was written to {FILE}-wal is lost: {LAST_RESORT}"
+            )
+        require_format(f"{self.path} is a fleet's database", number, FORMAT)
+        if self.rows("SELECT schema FROM seal") != [(self._schema(),)]:
+            raise StoreError(
+                f"the tables of {self.path} are not as paofed made them, damaged or changed by "
+                f"hand: {LAST_RESORT}"
+            )
+
+    def _schema(self) -> int:
+        rows = self.rows(  # as bytes, since damaged text cannot be decoded
+            "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) "
+            "FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name"
+        )
+        return checksum(*(part for row in rows for part in row))
+
+    def require_total(self) -> None:
+        """Refuse a file in which a row that is sealed is missing, or not the newest."""
+        if self.value("SELECT total FROM seal") != self.value(TOTAL):
+            raise StoreError(
+                f"rows of devices, credentials or manifests in {self.path} are missing: {REMEDY}"
+            )
+
+    def damaged(self, what: str, remedy: str = REMEDY) -> StoreError:
+        """Return the error that says that something in the file is damaged."""
+        return StoreError(f"{what} in {self.path} is damaged: {remedy}")
 
 
 @contextmanager
@@ -213,19 +217,6 @@ def is_locked(folder: str | Path) -> bool:
             return False
     except StoreError:
         return True
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the file so that whatever is committed is on disk."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.create_function("crc", -1, checksum, deterministic=True)
-    try:
-        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
-            connection.execute(f"PRAGMA {pragma}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def is_finished(path: Path) -> bool:
@@ -262,12 +253,8 @@ def explained(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} is damaged ({_first_line(error)}): {LAST_RESORT}") from None
 
 
-def missing(lines: int, changes: int) -> str:
-    """Say how much is missing; empty if nothing is."""
-    updates = counted(lines, "confirmed update") if lines > 0 else ""
-    what = "of who is in the fleet or of what it has agreed on"
-    joined = f"{counted(changes, 'confirmed change')} {what}" if changes > 0 else ""
-    return " and ".join(filter(None, (updates, joined)))
+def nothing(_: object) -> None:
+    """Do nothing."""
 
 
 def _first_line(error: sqlite3.Error) -> str:

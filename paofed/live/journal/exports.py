@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from paofed.archives import load_arrays, save_arrays
 from paofed.errors import FileError, InputError
 from paofed.forms import Contents, Form
-from paofed.live.journal.members import MOST_DEVICES
+from paofed.live.journal.roster import MOST_DEVICES
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import LAST_TICK
+from paofed.live.protocol.quantity import ManifestError
 from paofed.live.protocol.rule_state import RuleState, Sent
-from paofed.live.protocol.scaling import ManifestError
 
 _LATEST = LAST_TICK + 255  # of an update that came from a device whose clock is ahead
 MESSAGES = Contents(
@@ -38,7 +38,7 @@ MESSAGES = Contents(
 
 def export_messages(store: Store, path: str | Path) -> int:
     """Write the updates since the newest snapshot but one, and its model; return how many."""
-    base, records = store.history()
+    base, records = store.past.history()
     lines = [*base.waiting(), *records]
     up = base.manifest.up
     values = [up.entries(line.values) for line in lines] or [np.zeros(0, dtype=up.dtype)]
@@ -56,15 +56,20 @@ def export_messages(store: Store, path: str | Path) -> int:
 
 def replay_messages(path: str | Path) -> FleetModel:
     """Apply the server's rule, and nothing else, to exported messages; return the model."""
-    arrays, manifest = _read(path, MESSAGES, "an export of messages")
+    what = "an export of messages"
+    arrays = load_arrays(Path(path), MESSAGES, what)
+    try:
+        manifest = Manifest.from_json(str(arrays["manifest"]))
+    except ManifestError as error:
+        raise FileError(f"{path} is not {what}: {error}") from None
     messages, values = arrays["device"].size, arrays["values"]
     of_fleet = (messages, manifest.up.size), manifest.up.dtype
     fits = (values.shape, values.dtype) == of_fleet or not messages
-    foreign = FileError(f"{path} is not an export of messages: it has numbers of another fleet's")
+    foreign = FileError(f"{path} is not {what}: it has numbers of another fleet's")
     if not fits:
         raise foreign
     if (wrong := _impossible(arrays, manifest)) is not None:
-        raise FileError(f"{path} is not an export of messages: {wrong}")
+        raise FileError(f"{path} is not {what}: {wrong}")
     rule, tick = RuleState(manifest), int(arrays["start_tick"])
     try:
         rule.restore({name.removeprefix("start_"): array for name, array in arrays.items()})
@@ -91,13 +96,3 @@ def _impossible(arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> str |
     if arrays["device"].size and not all(map(manifest.up.can_travel, arrays["values"])):
         return "values holds what no device can have sent"
     return None
-
-
-def _read(
-    path: str | Path, contents: Contents, what: str
-) -> tuple[dict[str, NDArray[Any]], Manifest]:
-    arrays = load_arrays(Path(path), contents, what)
-    try:
-        return arrays, Manifest.from_json(str(arrays["manifest"]))
-    except ManifestError as error:
-        raise FileError(f"{path} is not {what}: {error}") from None

@@ -7,10 +7,9 @@ messages and the time.
 
 from collections.abc import Callable
 
+from paofed.live.journal.database import Sync, nothing
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Record, Send, Suspect
-
-Sync = Callable[[str], None]  # called with the stage of a write
 
 
 class Host:
@@ -23,18 +22,19 @@ class Host:
         *,
         snapshot_every: int = 100,
         keep: float = 0.0,
-        suspect: Callable[[Suspect], None] = lambda _: None,
-        sync: Sync = lambda _: None,
+        suspect: Callable[[Suspect], None] = nothing,
+        sync: Sync = nothing,
     ) -> None:
         """Recover what the store holds.
 
         A snapshot is taken every `snapshot_every` ticks, and the journal reaches back `keep`
         seconds.
         """
-        store.confirm()  # from now on, a repeat of an update that is on disk may be answered
-        self._version = store.version()
+        # From now on, a repeat of an update that is on disk may be answered.
+        store.confirmation.catch_up()
+        self._version = store.database.version()
         self.coordinator = store.recover()
-        self.snapshotted = store.snapshots()[-1].tick  # the tick of the newest snapshot
+        self.snapshotted = store.snapshots.some()[-1].tick  # the tick of the newest snapshot
         self._store = store
         self._send = send
         self._suspect = suspect
@@ -44,15 +44,15 @@ class Host:
 
     def add(self, label: str) -> int:
         """Add a device to the fleet; returns its index."""
-        device = self._store.add(label)
+        device = self._store.roster.add(label)
         self.coordinator.add(device)
         return device
 
     def refresh(self) -> None:
         """Read what people have changed in the store meanwhile: who is in the fleet."""
-        version = self._store.version()
+        version = self._store.database.version()
         if version != self._version:
-            self._store.introduce(self.coordinator)
+            self._store.roster.introduce(self.coordinator)
             self._version = version
 
     def receive(self, device: int, payload: bytes) -> None:
@@ -72,7 +72,7 @@ class Host:
             self._sync("before write")
             self._store.write(self.group, self._sync)
             self.group = []
-        self._store.confirm(self._sync)
+        self._store.confirmation.catch_up(self._sync)
         for reply in self.coordinator.committed():
             self._sync("before reply")
             self._send(reply)

@@ -21,6 +21,14 @@ class Snapshot(NamedTuple):
     generation: int  # generation of the manifest
 
 
+class Disk(NamedTuple):
+    """Bytes that a journal takes on disk."""
+
+    now: int
+    expected: int  # once the journal reaches back as far as it may, at the present rate of messages
+    most: int  # likewise, if every device is heard in every tick
+
+
 def kept(snapshots: Sequence[Snapshot], oldest: int) -> list[Snapshot]:
     """Return the snapshots to keep, so that each tick since `oldest` can be computed from one.
 

@@ -82,6 +82,30 @@ TABLES = """
         UPDATE seal SET total = total - old.checksum; END;
 """
 
+# The columns that the checksum of a row is of, and their types: all but the numbers of lines.
+COLUMNS: dict[str, dict[str, type]] = {
+    "device": {"id": int, "label": str, "credential": str, "quarantined": int, "removed": int},
+    "spoken": {"device": int, "gateway": int},
+    "firmware": {"device": int},
+    "server": {"credential": str},
+    "revoked": {"credential": str},
+    "expiring": {"credential": str, "device": int, "until": int},
+    "manifest": {
+        "generation": int,
+        "json": str,
+        "line": int,
+        "tick": int,
+        "time": float,
+        "why": str,
+    },
+    "journal": {"arrived": int, "device": int, "sent": int, "vals": bytes, "level": int},
+    "snapshot": {"tick": int, "line": int, "generation": int, "state": bytes},
+}
+# Who is in the fleet and what proves it, which a repair mends row by row.
+MEMBERS = ("device", "spoken", "firmware", "server", "revoked", "expiring")
+_ALL = " UNION ALL ".join(f"SELECT checksum FROM {table}" for table in (*MEMBERS, "manifest"))  # noqa: S608
+TOTAL = f"SELECT coalesce(sum(checksum), 0) FROM ({_ALL})"  # noqa: S608 (constants)
+
 
 def checksum(*parts: object) -> int:
     """Return a checksum of numbers, texts and blobs.
@@ -92,12 +116,13 @@ def checksum(*parts: object) -> int:
     return zlib.crc32(b" ".join(map(_bytes, parts)))
 
 
-def is_intact(row: Sequence[object], *kinds: type) -> bool:
-    """Whether a row ends with its checksum, and has values of these types before it.
+def is_intact(table: str, row: Sequence[object]) -> bool:
+    """Whether a row ends with its checksum, and has values of its table's types before it.
 
     SQLite keeps values of any type in any column, and a checksum can be made for all of them.
     """
     *values, total = row
+    kinds = COLUMNS[table].values()
     typed = all(type(value) is kind for value, kind in zip(values, kinds, strict=True))
     return typed and checksum(*values) == total
 

@@ -5,29 +5,37 @@ after it, bit for bit. The journal reaches back as far as it is told to (retenti
 snapshot the journal can be replayed into the next: so `verify` knows that nothing was lost, and an
 older snapshot is enough if the newest is damaged. SQLite keeps what is committed (WAL, synchronous
 FULL). What a failing disk did to the file is told by checksums, by lines that are numbered without
-gaps, and by what was confirmed (paofed.live.journal.confirmed).
+gaps, and by what was confirmed (paofed.live.journal.confirmation).
 """
 
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from paofed.core.arrays import FloatArray
 from paofed.files import make_folder
+from paofed.live.journal.confirmation import Confirmation
+from paofed.live.journal.credentials import Credentials
 from paofed.live.journal.database import (
     FILE,
-    LAST_RESORT,
+    Database,
     StoreError,
-    connect,
+    Sync,
+    TakenOverError,
     explained,
     is_finished,
+    nothing,
 )
-from paofed.live.journal.epochs import Epoch
+from paofed.live.journal.epochs import Epochs
+from paofed.live.journal.lines import Lines
 from paofed.live.journal.past import Past
-from paofed.live.journal.retention import ALWAYS, Snapshot
+from paofed.live.journal.retention import Disk, deletable, kept, most_bytes
+from paofed.live.journal.roster import Roster
+from paofed.live.journal.snapshots import Snapshots
+from paofed.live.journal.tallies import Tallies
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
 
@@ -41,21 +49,26 @@ class Verification(NamedTuple):
     agrees: bool
 
 
-class Repair(NamedTuple):
-    """What a repair had to give up."""
+class Store:
+    """One fleet's folder, open for its server or for looking at it.
 
-    lost: int = 0  # accepted updates that are lost, which their devices believe safe
-    changes: int = 0  # lost changes of who is in the fleet, or of what it has agreed on
-    complete: bool = True  # whether these counts are right; False: what was confirmed is not known
-    devices: tuple[int, ...] = ()  # devices whose rows were damaged, and that are quarantined now
-    regained: int = 0  # lost rows of revoked credentials that the broker's list had still
-    unknown: bool = (
-        False  # whether other rows of devices or credentials are lost: nobody knows whose
-    )
+    A store has its parts, each of which reads and writes tables of its own, and does itself what a
+    server needs of several parts in one transaction.
+    """
 
-
-class Store(Past):
-    """One fleet's folder, open for its server or for looking at it."""
+    def __init__(self, database: Database) -> None:
+        self.folder = database.folder
+        self.database = database
+        self.confirmation = Confirmation(database)
+        self.epochs = Epochs(database)
+        self.credentials = Credentials(database, self.confirmation)
+        self.roster = Roster(database, self.confirmation, self.credentials)
+        self.snapshots = Snapshots(database)
+        self.lines = Lines(database, self.epochs, self.snapshots)
+        self.past = Past(database, self.epochs, self.roster, self.snapshots, self.lines)
+        self.tallies = Tallies(database, self.epochs, self.lines)
+        # Where the journal stood after this process read or wrote it last; None: it did neither.
+        self._stood: tuple[int, ...] | None = None
 
     @classmethod
     def create(cls, folder: str | Path, manifest: Manifest, w: FloatArray | None = None) -> Self:
@@ -70,14 +83,14 @@ class Store(Past):
             raise StoreError(f"{folder} holds a fleet already: choose another folder")
         for leftover in folder.glob(f"{FILE}*"):  # files of a creation that was cut off
             leftover.unlink()
-        with explained(path):
-            store = cls(folder, connect(path))
-            with store._closed_on_error():
-                store._make_tables()
-                coordinator = Coordinator(manifest)
-                if w is not None:
-                    coordinator.rule.begin(w)
-                store.begin_epoch(coordinator, "made")
+        store = cls(Database(folder))
+        with store.database.closed_on_error():
+            store.database.make_tables()
+            store.confirmation.begin()
+            coordinator = Coordinator(manifest)
+            if w is not None:
+                coordinator.rule.begin(w)
+            store.begin_epoch(coordinator, "made")
         return store
 
     @classmethod
@@ -87,96 +100,143 @@ class Store(Past):
         `to_repair` opens also a database that has less than was confirmed or has damaged rows.
         """
         folder = Path(folder)
-        path = folder / FILE
-        if not path.is_file():
+        if not (folder / FILE).is_file():
             raise StoreError(f"{folder} holds no fleet: there is no {FILE} in it")
-        with explained(path):
-            store = cls(folder, connect(path))
-            with store._closed_on_error():
-                store._check_pages()
-                store._require_format()
-                store._check_schema()
-                if not to_repair:
-                    store.check()
+        store = cls(Database(folder))
+        with store.database.closed_on_error():
+            store.database.check()
+            if not to_repair:
+                store.check()
         return store
 
-    def check(self) -> None:
-        """Refuse a store that has less than was confirmed."""
-        known = self._noted()
-        with self._reading():
-            self._require(known, self._held())
-            self._check_members()
+    def close(self) -> None:
+        """Close the file; what was not committed is gone."""
+        self.database.close()
 
-    def begin_epoch(
-        self, coordinator: Coordinator, why: str, sync: Callable[[str], None] = lambda _: None
+    def copy_to(self, folder: Path) -> None:
+        """Write a copy of the file, as of one moment and all of it confirmed, to a new place.
+
+        The fleet's server may be at work.
+        """
+        with explained(folder / FILE), closing(Database(folder)) as copy:
+            copy.path.chmod(0o600)
+            self.database.copy_to(copy)
+            Confirmation(copy).begin()
+
+    def check(self) -> None:
+        """Refuse a store that has less than was confirmed, or damaged rows of members."""
+        known = self.confirmation.read()
+        with self.database.reading():
+            self.confirmation.require(known)
+            # To read rows is to look whether they are damaged.
+            self.epochs.present()
+            self.roster.firmware()
+            self.credentials.revoked()
+            self.credentials.expiring()
+            self.credentials.server()
+            self.database.require_total()
+
+    # What a server writes
+
+    def write(self, records: Iterable[Record], sync: Sync = nothing) -> None:
+        """Commit lines of the journal; once they are confirmed as well, their replies may leave."""
+        with self._going_on():
+            self.lines.append(records)
+            sync("before commit")
+        self.confirmation.ahead = True
+        sync("after commit")
+
+    def snapshot(
+        self, coordinator: Coordinator, sync: Sync = nothing, *, keep: float = 0.0
     ) -> None:
+        """Write the state, and delete what is not needed to go back `keep` seconds from it."""
+        with self._going_on():
+            before = self.snapshots.some()[-1].line
+            line, generation = self.lines.last(), self.epochs.present().generation
+            self.snapshots.make_way(line, generation)
+            self.snapshots.put(coordinator, line, generation)
+            sync("inside snapshot")
+            oldest = self.epochs.tick_at(coordinator.manifest.begins(coordinator.tick) - keep)
+            self._delete_before(oldest, came=line - before)
+            sync("before snapshot's commit")
+        sync("after snapshot")
+
+    def _delete_before(self, oldest: int, came: int) -> None:
+        """Delete, inside a transaction, what no tick since `oldest` is computed from."""
+        every = self.snapshots.all()
+        keep = kept(every, oldest)
+        self.snapshots.delete(set(every).difference(keep))
+        self.epochs.delete_before(keep[0].generation)
+        self.lines.delete_until(deletable(self.lines.first(), keep[0].line, came))
+
+    def begin_epoch(self, coordinator: Coordinator, why: str, sync: Sync = nothing) -> None:
         """Go on under the coordinator's manifest, from its state: both are written, or neither.
 
         Updates that wait in the journal, and not in the coordinator, are never applied.
         """
-        self._count()  # first, since a change that could not be counted must not be made
+        self.confirmation.recount()  # since a change that cannot be counted must not be made
         with self._going_on():
-            line = self._last_line()
-            generation = self._rows("SELECT coalesce(max(generation), 0) + 1 FROM manifest")[0][0]
-            text, tick = coordinator.manifest.to_json(), coordinator.tick
-            self._agree(Epoch(generation, text, line, tick, time.time(), why))
+            line, tick = self.lines.last(), coordinator.tick
+            generation = self.epochs.begin(coordinator.manifest, line, tick, time.time(), why)
             sync("inside epoch")
-            self._put_snapshot(coordinator, line, generation)
+            self.snapshots.put(coordinator, line, generation)
             sync("before epoch's commit")
         sync("after epoch's commit")
-        self._ahead = True
-        self.confirm(sync)
+        self.confirmation.recount(sync)
 
     def recover(self) -> Coordinator:
         """Return the server as it was: the newest snapshot and the journal's lines after it."""
-        with self._reading():
-            snapshots = self.snapshots()
-            if not snapshots:
-                raise StoreError(f"{self.folder / FILE} has no snapshot: {LAST_RESORT}")
-            newest = snapshots[-1]
-            coordinator = self._unpacked(newest)
-            self._taken_up(coordinator, self.journal(newest.line))
+        with self.database.reading():
+            coordinator = self.past.newest()
             self._stood = self._stands()
         return coordinator
 
-    def verify(self, progress: Callable[[float], None] = lambda _: None) -> Verification:
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Write to the journal from where this process left it, in one transaction.
+
+        If another process has written to it meanwhile, past the lock, this process must not: its
+        model lacks the other's updates, and lines of both would be no one's journal.
+        """
+        with self.database.writing():
+            if self._stood not in (None, self._stands()):
+                raise TakenOverError(
+                    f"another process has written to the journal of {self.folder}: this one stops; "
+                    f"two servers of one fleet must not run, look for the other before you start "
+                    f"again"
+                )
+            yield
+            stands = self._stands()
+        self._stood = stands
+
+    def _stands(self) -> tuple[int, ...]:
+        """Return numbers that change with whatever is written to the journal."""
+        ticks = "SELECT coalesce(max(generation), 0), coalesce(max(tick), 0) FROM snapshot"
+        return *self.database.counts()[:2], *self.database.rows(ticks)[0]
+
+    # What it is worth, and what it takes
+
+    def verify(self, progress: Callable[[float], None] = nothing) -> Verification:
         """Recompute each snapshot from the one before it and the journal between them.
 
         A recomputation starts with the first snapshot of a manifest. `progress` is told the share
         that is done.
         """
-        with self._reading():
-            return self._verified(progress)
+        with self.database.reading():
+            snapshots, lines = self.snapshots.some(), 0
+            first = snapshots[0].line
+            every = max(self.lines.last() - first, 1)
 
-    def _verified(self, progress: Callable[[float], None]) -> Verification:
-        snapshots, lines = self.snapshots(), 0
-        first, every = snapshots[0].line, max(self._last_line() - snapshots[0].line, 1)
+            def told(done: int) -> None:
+                progress((done - first) / every)
 
-        def told(done: int) -> None:
-            progress((done - first) / every)
-
-        for older, newer in pairwise(snapshots):
-            lines += newer.line - older.line if older.generation == newer.generation else 0
-            if not self._agrees(older, newer, told):
-                return Verification(newer.tick, lines, agrees=False)
-        newest = snapshots[-1]
-        # The lines after the newest snapshot are checked as well, and that a server can begin.
-        self._taken_up(self._unpacked(newest), self.journal(newest.line))
-        return Verification(newest.tick, lines, agrees=True)
-
-    def _agrees(
-        self, older: Snapshot, newer: Snapshot, told: Callable[[int], None] = lambda _: None
-    ) -> bool:
-        """Whether the journal turns `older` into `newer`; `told` is called with the lines read."""
-        expected = self._unpacked(newer)
-        records = self.journal(older.line, newer.line, told)
-        if older.generation != newer.generation:
-            # These lines lead to no snapshot, but each is checked as it is read.
-            return all(True for _ in records)
-        coordinator = self._unpacked(older)
-        self._taken_up(coordinator, records)
-        coordinator.close(newer.tick)
-        return coordinator.digest() == expected.digest()
+            for older, newer in pairwise(snapshots):
+                lines += newer.line - older.line if older.generation == newer.generation else 0
+                if not self.past.agrees(older, newer, told):
+                    return Verification(newer.tick, lines, agrees=False)
+            # The lines after the newest snapshot are checked as well, and that a server can begin.
+            self.past.newest()
+            return Verification(snapshots[-1].tick, lines, agrees=True)
 
     def is_intact(self) -> bool:
         """Whether all that was confirmed is there, and the journal reproduces the snapshots."""
@@ -186,85 +246,20 @@ class Store(Past):
         except StoreError:
             return False
 
-    def repair(self, revoked: Iterable[str] = ()) -> Repair:
-        """Go on from the newest intact snapshot and the lines after it that can still be read.
-
-        Older snapshots stay, as far back as they agree with the journal. `revoked` are credentials
-        that the broker refuses, which the database may have forgotten.
-        """
-        known, held = self._noted(), self._held()
-        complete = known is not None and known.history == held.history
-        if known is None or not complete:
-            known = held._replace(lines=0)
-        mended = self._mend_members(revoked)
-        intact = self._intact()
-        snapshot = intact[-1]
-        coordinator = self._unpacked(snapshot)
-        good: list[Record] = []
-        with suppress(StoreError):
-            good.extend(self._of_members(self.journal(snapshot.line), coordinator))
-        coordinator.recover(good)
-        last = snapshot.line + len(good)
-        written = self._rows("SELECT coalesce(max(line), 0) FROM journal")[0][0]
-        keep = self._agreeing(intact)
-        with self._writing():
-            execute = self._connection.execute
-            self._delete_snapshots(set(self.snapshots()).difference(keep))
-            execute("DELETE FROM manifest WHERE generation < ?", (keep[0].generation,))
-            execute("DELETE FROM journal WHERE line > ?", (last,))
-            execute("DELETE FROM journal WHERE line <= ?", (keep[0].line,))
-            execute("DELETE FROM sqlite_sequence WHERE name = 'journal'")
-            execute("INSERT INTO sqlite_sequence VALUES ('journal', ?)", (last,))
-            self._put_snapshot(coordinator, last, snapshot.generation)
-        # Last: until then, a repair that was cut off finds what was confirmed, and can be repeated.
-        with self._writing():
-            self._connection.execute("UPDATE seal SET history = abs(random() / 2)")
-        self._begin_confirming()
-        lost = max(known.lines, written, last) - last
-        changes = max(known.changes - held.changes, 0)
-        return Repair(
-            lost, changes, complete, mended.devices, mended.regained, unknown=not mended.complete
+    def disk(self, keep: float) -> Disk:
+        """Return what the journal takes, and will take if it reaches back `keep` seconds."""
+        manifest, snapshots = self.epochs.manifest(), self.snapshots.some()
+        oldest, newest = snapshots[0], snapshots[-1]
+        values, ticks = manifest.up.length, keep / manifest.tick_seconds
+        state = len(self.snapshots.state(newest) or b"")
+        last = self.database.value(
+            "SELECT coalesce(max(arrived), 0) FROM journal WHERE line > ?", (newest.line,)
         )
-
-    def _intact(self) -> list[Snapshot]:
-        """Return the snapshots that a server can begin from; there is one of the present manifest.
-
-        A newer manifest that is missing, or members that nobody can take up, are errors.
-        """
-        self.members()
-        present = self._present().generation
-        found = [each for each in self.snapshots() if self._state(each) is not None]
-        if any(each.generation > present for each in found):
-            raise self._damaged()
-        intact = [each for each in found if self._can_begin(each)]
-        if not intact or intact[-1].generation < present:
-            raise StoreError(f"{self.folder / FILE} has no intact snapshot: {LAST_RESORT}")
-        return intact
-
-    def _can_begin(self, snapshot: Snapshot) -> bool:
-        try:
-            self._unpacked(snapshot)
-        except StoreError:
-            return False
-        return True
-
-    def _agreeing(self, snapshots: list[Snapshot]) -> list[Snapshot]:
-        """Return the newest snapshots as far back as the journal turns each into the next."""
-        keep = snapshots[-1:]
-        for older in reversed(snapshots[:-1]):
-            agrees = False
-            with suppress(StoreError):
-                agrees = self._agrees(older, keep[0])
-            if not agrees:
-                break
-            keep.insert(0, older)
-        return keep
-
-    def history(self) -> tuple[Coordinator, list[Record]]:
-        """Return the server as it was at the newest snapshot but one, and all lines since."""
-        with self._reading():
-            present = self._present().generation
-            older = [found for found in self.snapshots() if found.generation == present][-ALWAYS:][
-                0
-            ]
-            return self._unpacked(older), list(self.journal(older.line))
+        now = max(newest.tick, last)
+        rate = (self.lines.last() - oldest.line) / max(now - oldest.tick, 1)
+        devices = sum(not member.removed for member in self.roster.devices())
+        return Disk(
+            sum(path.stat().st_size for path in self.folder.glob(f"{FILE}*")),
+            most_bytes(ticks, rate, values, state),
+            most_bytes(ticks, devices, values, state),
+        )

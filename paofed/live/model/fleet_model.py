@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
 from paofed.core.arrays import FloatArray
-from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.errors import FileError, InputError
 from paofed.files import write_text
@@ -21,7 +20,7 @@ from paofed.live.model.reported import NONE_REPORTED, ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import ManifestError
+from paofed.live.protocol.quantity import ManifestError
 
 FileFormat = Literal["npz", "json"]
 MODEL = Contents(
@@ -80,9 +79,7 @@ class FleetModel:
     def predictor(self) -> FleetPredictor:
         """Return what predicts reading by reading, without a memory, and can be written as JSON."""
         agreed = self.manifest
-        columns: tuple[Transform, ...] = tuple(
-            Number(number.name, number.offset, number.scale) for number in agreed.inputs
-        )
+        columns: tuple[Transform, ...] = tuple(number.record for number in agreed.inputs)
         columns = columns if agreed.seen is None else agreed.seen.inputs
         return FleetPredictor(
             fleet=self.fleet,

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from paofed.core.columns.categories import COMPASS, Compass
 from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
-from paofed.core.columns.words import COMPASS, Compass
 from paofed.errors import InputError, unknown
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.live.protocol.seen import TIME, number_or_nan
 
 Kind = Literal["number", "text", "direction", "time"]
@@ -49,7 +49,7 @@ class AskedInput(NamedTuple):
         if (self.low is not None and number < self.low) or (
             self.high is not None and number > self.high
         ):
-            limits = Scaling(name=self.name, low=self.low, high=self.high).limits
+            limits = Quantity(name=self.name, low=self.low, high=self.high).limits
             raise self._unexpected(value, limits)
         if self.above is not None and not number > self.above:
             raise self._unexpected(value, f"more than {self.above:g}, for its logarithm")
@@ -73,13 +73,13 @@ _EXPECTED: Mapping[str, str] = {
 }
 
 
-def inputs_of(columns: Sequence[Transform], measured: Sequence[Scaling]) -> tuple[AskedInput, ...]:
+def inputs_of(columns: Sequence[Transform], measured: Sequence[Quantity]) -> tuple[AskedInput, ...]:
     """Return the values that the columns of a model need; `measured` has the plausible ranges."""
     ranges = {number.name: number for number in measured}
     found: dict[str, AskedInput] = {}
     for column in columns:
         logarithm = isinstance(column, Number) and column.logarithm
-        limits = ranges.get(column.name, Scaling(name=column.name))
+        limits = ranges.get(column.name, Quantity(name=column.name))
         for name in names_of(column):
             asked = AskedInput(name, _kind(column), limits.low, limits.high)
             if asked.kind == "time":

@@ -9,15 +9,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray
-from paofed.core.columns.numbers import FAR, Number
+from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import read, written
 from paofed.core.features import NO_RANGES, FourierMap, Ranges
+from paofed.core.scaling import is_finite
 from paofed.errors import InputError, cut, shown
 from paofed.live.model.inputs import AskedInput, Given, inputs_of, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
@@ -136,8 +137,10 @@ class FleetPredictor:
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
         target, interval = read(values["target"]), values["interval"]
         linear = np.array(values["linear"] or np.zeros((0, 2)), dtype=np.float64)
-        arrays = [np.array(values[name], dtype=np.float64) for name in _ARRAYS]
-        frequencies, phases, w = arrays
+        frequencies, phases, w = arrays = [
+            np.array(values[name], dtype=np.float64)
+            for name in ("frequencies", "phases", "weights")
+        ]
         ranges = Ranges(*linear.T) if linear.size else NO_RANGES
         columns = tuple(map(read, values["columns"]))
         numbers = sum(len(column.labels) for column in columns)
@@ -174,14 +177,14 @@ def _inputs(columns: tuple[Transform, ...], told: list[dict[str, Any]]) -> tuple
             f"its inputs are not those of its columns, {cut(listed([n for n, _ in needed]))}"
         )
     for name, _, *limits in found:
-        if not all(limit is None or _is_number(limit) for limit in limits):
+        if not all(limit is None or is_finite(limit) for limit in limits):
             raise InputError(f"the plausible range of its input {name} is {shown(limits)}")
     return found
 
 
 def _interval(told: dict[str, Any]) -> ReportedInterval:
     found = ReportedInterval(**told)
-    right = all(map(_is_number, found)) and 0 < found.coverage < 1 and found.half_width >= 0
+    right = all(map(is_finite, found)) and 0 < found.coverage < 1 and found.half_width >= 0
     if not right or not _is_count(found.devices):
         raise InputError(f"its interval is {shown(told)}")
     return found
@@ -193,10 +196,3 @@ def _is_text(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and abs(cast(float, value)) < FAR
-
-
-_ARRAYS = ("frequencies", "phases", "weights")

@@ -47,9 +47,15 @@ class Mqtt:
         lost: Callable[[str], None] = lambda _: None,
     ) -> "Link":
         """Return a connection for one party, to be opened."""
-        link = Link(credential, topics, heard, ready=ready, lost=lost, keep_alive=self._keep_alive)
-        link.retained = self._retained
-        return link
+        return Link(
+            credential,
+            topics,
+            heard,
+            ready=ready,
+            lost=lost,
+            keep_alive=self._keep_alive,
+            retained=self._retained,
+        )
 
 
 class Link:
@@ -67,13 +73,14 @@ class Link:
         ready: Callable[[], None] = lambda: None,
         lost: Callable[[str], None] = lambda _: None,
         keep_alive: int = KEEP_ALIVE,
+        retained: bool = True,
     ) -> None:
         self.up = threading.Event()  # set while connected and subscribed to everything
         self.received = self.sent = 0  # bytes of MQTT messages
         self.messages = 0  # messages sent
         self.last_sent = 0.0  # when the last message was sent, by the monotonic clock
         self.accepted = threading.Event()  # set once the broker has accepted the present connection
-        self.retained = True  # whether messages are passed on that the broker kept from before
+        self._retained = retained
         self._asked: set[str] = set()  # topics subscribed to on the present connection
         self._awaited: set[int | None] = set()  # subscriptions that the broker has not confirmed
         self._topics = list(topics)
@@ -210,7 +217,7 @@ class Link:
 
     def _message(self, _: Client, __: Any, message: MQTTMessage) -> None:
         topic, payload = message.topic, bytes(message.payload)
-        if message.retain and (topic.startswith("$") or not self.retained):
+        if message.retain and (topic.startswith("$") or not self._retained):
             # A retained message may be the broker's number of some time ago, or an old reading.
             return
         if not topic.startswith("$"):  # what the broker says of itself is no traffic of the fleet

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from paofed.errors import unknown
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 from paofed.live.protocol.manifest import USUAL_CLIP, Manifest
+from paofed.live.protocol.quantity import ManifestError, Quantity
 from paofed.live.protocol.rule_state import named
-from paofed.live.protocol.scaling import ManifestError, Scaling
-from paofed.live.protocol.served import UNBOUNDED, shares_alike, usual_shared
+from paofed.live.protocol.served import shares_alike, usual_row, usual_shared, word_of
 
 _CHANGEABLE = (
-    *("algorithm", "options", "shared", "step_size", "tick_seconds", "max_age"),
+    *("algorithm", "code", "options", "shared", "step_size", "tick_seconds", "max_age"),
     *("clip", "aside", "bound", "learner", "forgetting"),
 )
 Limits = tuple[float | None, float | None]
@@ -38,8 +38,8 @@ class Changes:
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    inputs: tuple[Scaling, ...] = ()
-    target: Scaling | None = None
+    inputs: tuple[Quantity, ...] = ()
+    target: Quantity | None = None
     ranges: Mapping[str, Limits] = field(default_factory=dict)
 
 
@@ -103,8 +103,9 @@ def changed_manifest(
     values = dict(changes.values)
     for name, value in values.items():
         _require_changeable(old, name, value)
-    algorithm = values.get("algorithm", old.algorithm)
-    values = {**_following(old, algorithm, clip_before), **values}
+    code = values.get("code", None if "algorithm" in values else old.code)
+    word = word_of(values.get("algorithm", old.algorithm), code)
+    values = {**_following(old, word, clip_before), **values}
     inputs = _with_inputs(old.inputs, changes.inputs)
     if old.linear is not None and len(inputs) > len(old.inputs):
         raise ManifestError(
@@ -127,15 +128,18 @@ def changed_manifest(
     )
 
 
-def _following(old: Manifest, algorithm: str, clip_before: float | None) -> dict[str, Any]:
+def _following(old: Manifest, word: str, clip_before: float | None) -> dict[str, Any]:
     """Return what has to be different under another algorithm, unless somebody says otherwise."""
-    follows: dict[str, Any] = {} if algorithm == old.algorithm else {"options": None}
-    if not shares_alike(algorithm, old.algorithm):
-        follows["shared"] = usual_shared(algorithm, old.features)
-    if algorithm in UNBOUNDED:
+    follows: dict[str, Any] = {} if word == old.word else {"options": None, "code": None}
+    if not shares_alike(word, old.word):
+        follows["shared"] = usual_shared(word, old.features)
+    possible = usual_row(word).can_bound
+    if "clip" not in possible:
         follows["clip"] = None
-    elif old.algorithm in UNBOUNDED:
+    elif "clip" not in usual_row(old.word).can_bound:
         follows["clip"] = clip_before
+    if "bound" not in possible:  # a learner of its own has none of the paper's options
+        follows |= dict.fromkeys(("bound", "learner", "forgetting"))
     return follows
 
 
@@ -150,7 +154,7 @@ def _require_changeable(old: Manifest, name: str, value: object) -> None:
         )
 
 
-def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tuple[Scaling, ...]:
+def _with_inputs(known: tuple[Quantity, ...], given: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
     """Return the known inputs, then the new ones, so that the map of the known stays as it is."""
     inputs = {number.name: number for number in known}
     for number in given:
@@ -159,11 +163,11 @@ def _with_inputs(known: tuple[Scaling, ...], given: tuple[Scaling, ...]) -> tupl
     return tuple(inputs.values())
 
 
-def _merged(known: Scaling, given: Scaling) -> Scaling:
+def _merged(known: Quantity, given: Quantity) -> Quantity:
     """Return a number with the range that is given, if one is; its meaning cannot change."""
     if known.meaning != given.meaning:
         raise ManifestError(
-            f"{known.name} ({_scaling(known)}) cannot become {given.name} ({_scaling(given)}): "
+            f"{known.name} ({known.words}) cannot become {given.name} ({given.words}): "
             f"the model has learned the former; ranges may be changed, and inputs added"
         )
     return known if (given.low, given.high) == (None, None) else given
@@ -197,7 +201,7 @@ def _differences(old: Manifest, new: Manifest) -> tuple[Difference, ...]:
     for number in (*new.inputs, new.target):
         was = before.get(number.name)
         if was is None:
-            found.append(Difference(f"input {number.name}", "none", _scaling(number)))
+            found.append(Difference(f"input {number.name}", "none", number.words))
         if was is None or _range(was) != _range(number):
             limits = "none" if was is None else _range(was)
             found.append(Difference(f"range of {number.name}", limits, _range(number)))
@@ -228,9 +232,9 @@ def _consequences(
         kept.append(f"an age limit in ticks: {new.max_age} are {age:g} s from now on")
     if left:
         lost.append("what the server's rule kept beside the model, such as scores of devices")
-    if old.clip is not None and new.algorithm in UNBOUNDED:
+    if old.clip is not None and not usual_row(new.word).can_be_bounded:
         lost.append(f"the bound on what one device can do: the rule of {new.algorithm} has none")
-    if old.algorithm in UNBOUNDED and new.clip is not None:
+    if new.clip is not None and not usual_row(old.word).can_be_bounded:
         kept.append(f"the bound on what one device can do, which comes back: clip {new.clip:g}")
     if len(named(old.parts.learner.init(old.features))) > 1:
         lost.append("what a device's learner kept beside its model")
@@ -249,11 +253,7 @@ def _shown(value: object) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _scaling(number: Scaling) -> str:
-    return f"offset {number.offset:g} and scale {number.scale:g}"
-
-
-def _range(number: Scaling) -> str:
+def _range(number: Quantity) -> str:
     low, high = number.low, number.high
     if low is None and high is None:
         return "any"

@@ -5,7 +5,8 @@ an update that was not confirmed travels again with a later contact. A sample gi
 updates for one sweep over its model, since each update holds one window of it; after that the
 device has no vote, and its contacts only read. An update that is given up begins the sweep anew.
 The device's tick is that of the newest reply plus its own monotonic clock. Before any reply, or
-when nobody answers for long, it says hello.
+when nobody answers for long, it says hello. A clock that an answer shows to be ahead is set back:
+the server refuses updates of ticks too far ahead of its own.
 """
 
 import math
@@ -349,6 +350,8 @@ class Edge:
             if heard.coordinates.size:
                 self.learned = self._parts.learner.merge(self.learned, heard)
             self.merged = reply.tick
+            if reply.answers > reply.tick:  # made in a tick that the server has not come to
+                self._set_clock(reply.tick, seconds)
         self._follow(reply.tick, seconds)
         return confirmed
 
@@ -356,16 +359,14 @@ class Edge:
         """Process the answer to a hello: the time, and for a device that has none yet the model."""
         lost = self.clock is None or self.unanswered > self.lost_after
         self.unanswered = 0
-        if lost:  # only here may the device's time go back, and ticks be used again
+        if lost:  # only here may ticks be used again
             self._doubt_ends = seconds + self.doubt * self.manifest.tick_seconds
-            self.clock = Clock(model.tick, seconds)
+            self._set_clock(model.tick, seconds)
             self.stamped = min(self.stamped, model.tick)
             self.merged = min(self.merged, model.tick)
             if any(u.tick > model.tick for u in self.unconfirmed):
                 self._keep(u for u in self.unconfirmed if u.tick <= model.tick)
                 self.news = self._sweep
-            for update in self.unconfirmed:
-                update.left = min(update.left, model.tick)
         if not self.joined:
             self.begin(model.values.astype(np.float64))
         self._follow(model.tick, seconds)
@@ -374,7 +375,13 @@ class Edge:
         """Set the clock forward; an answer that was long on its way would set it back."""
         now = self.tick(seconds)
         if now is None or tick > now:
-            self.clock = Clock(tick, seconds)
+            self._set_clock(tick, seconds)
+
+    def _set_clock(self, tick: int, seconds: float) -> None:
+        """Set the clock, also back: no update has left later than now."""
+        self.clock = Clock(tick, seconds)
+        for update in self.unconfirmed:
+            update.left = min(update.left, tick)
 
     def _keep(self, updates: Iterable[Unconfirmed]) -> None:
         self.unconfirmed = deque(updates, maxlen=MOST_REPEATS + 1)

@@ -1,6 +1,7 @@
 """What a fleet has agreed on: all a device needs to take part, as JSON."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -20,22 +21,27 @@ from paofed.core.features import (
     linear_terms,
     require_features,
 )
-from paofed.core.learners import FORGETFUL
+from paofed.core.learners import AGREED
 from paofed.core.parts import keys_of
 from paofed.core.random import key_of
+from paofed.core.scaling import is_above_zero, is_finite, offsets_and_scales, scaled
 from paofed.errors import AlgorithmError, InputError, shown, unknown
 from paofed.live.protocol.blocks import Blocks
 from paofed.live.protocol.level import in_words
 from paofed.live.protocol.messages import LARGEST, LAST_TICK, VERSION, Message, decode
-from paofed.live.protocol.scaling import ManifestError, Scaling, check, is_finite
+from paofed.live.protocol.quantity import ManifestError, Quantity, check
 from paofed.live.protocol.seen import Sample, Seen
 from paofed.live.protocol.served import (
-    UNBOUNDED,
-    WHOLE,
+    SHARED,
     ServedParts,
+    is_ours,
     require_options,
     require_served,
+    served_names,
     served_parts,
+    shapes,
+    usual_row,
+    word_of,
 )
 
 # The bounds of new fleets by default, with which no single device can ruin the model.
@@ -46,14 +52,12 @@ _MOST_FEATURES = 1_000_000
 _SHORTEST_TICK = 0.001
 _PROBE_DIGITS = 6  # digits of a probe: more would only make the manifest longer
 
-
 # Keys that are written only where they are used, in a manifest of version 3: a device that does not
 # know such a key must not take part, and says so. Messages are those of version 2.
-_SINCE_3 = (
-    *("learner", "forgetting", "seen"),
-    *("linear", "personal", "start_model", "first_interval", "options"),
-)
+_SINCE_3 = ("learner", "forgetting", "seen", "linear", "personal", "start_model", "first_interval",
+            "options", "code")  # fmt: skip
 _NEWEST = 3
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +74,8 @@ class Manifest:
     tick_seconds: float
     start: float  # seconds since 1970: when tick 0 began
     epoch: int  # generation of the manifest, modulo 256
-    inputs: tuple[Scaling, ...]
-    target: Scaling
+    inputs: tuple[Quantity, ...]
+    target: Quantity
     from_tick: int = 0  # the tick since which ticks have this length
     # When that tick began, in seconds since 1970; None: at `start`, with tick 0.
     from_time: float | None = None
@@ -93,6 +97,7 @@ class Manifest:
     learner: str | None = None  # None: LMS
     forgetting: float | None = None  # how much another learner than LMS keeps; None: its default
     options: Mapping[str, float] | None = None  # options of the algorithm alone; None: its defaults
+    code: str | None = None  # digest of the algorithm's file; None: the algorithm is paofed's own
 
     def __post_init__(self) -> None:
         check("algorithm", isinstance(self.algorithm, str), self.algorithm, "a name")
@@ -100,7 +105,7 @@ class Manifest:
             check(name, type(getattr(self, name)) is int, getattr(self, name), "a whole number")
         for name in ("kernel_width", "tick_seconds", "start", "step_size"):
             value = getattr(self, name)
-            check(name, is_finite(value) and value > 0, value, "a finite number above 0")
+            check(name, is_above_zero(value), value, "a finite number above 0")
         narrowest, widest = KERNEL_WIDTHS
         right = narrowest <= self.kernel_width <= widest
         check("kernel_width", right, self.kernel_width, f"{narrowest:g} to {widest:g}")
@@ -120,22 +125,28 @@ class Manifest:
         check("lineage", self.lineage >= 0, self.lineage, "0 or more")
         for name in ("clip", "bound", "first_interval"):
             value = getattr(self, name)
-            right = value is None or (is_finite(value) and value > 0)
+            right = value is None or is_above_zero(value)
             check(name, right, value, "a number above 0, or none")
-        right = self.learner is None or self.learner in FORGETFUL
-        check("learner", right, self.learner, f"{', '.join(FORGETFUL)}, or none")
+        right = self.learner is None or self.learner in AGREED
+        check("learner", right, self.learner, f"{', '.join(AGREED)}, or none")
         value = self.forgetting
-        right = value is None or (self.learner is not None and is_finite(value) and 0 < value <= 1)
+        right = value is None or (self.learner is not None and is_above_zero(value) and value <= 1)
         check("forgetting", right, value, "above 0 and up to 1 with a learner, or none")
         check("aside", type(self.aside) is bool, self.aside, "true or false")
-        names = [scaling.name for scaling in (*self.inputs, self.target)]
+        right = self.code is None or _DIGEST.fullmatch(str(self.code)) is not None
+        check("code", right, self.code, "64 hexadecimal digits, or none")
+        names = [number.name for number in (*self.inputs, self.target)]
         check("list of names", len(set(names)) == len(names), names, "each one once")
         if self.seen is not None:
-            self.seen.require([scaling.name for scaling in self.inputs], self.target.name)
+            self.seen.require([number.name for number in self.inputs], self.target.name)
         self._check_beginning()
-        size, most = self.up.shared, self.features
+        self._check_windows()
+
+    def _check_windows(self) -> None:
+        up, most = self.up.shared, self.features
         check("shared", self.shared <= most, self.shared, f"at most {most}, the features")
-        check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
+        for size in (up, self.down.shared):
+            check("shared", self.shared == size, self.shared, f"{size} for {self.algorithm}")
 
     def _check_beginning(self) -> None:
         if self.linear is not None:
@@ -175,24 +186,34 @@ class Manifest:
             return np.zeros(self.features)
         return np.array(self.start_model, dtype="<f4").astype(np.float64)
 
+    @property
+    def word(self) -> str:
+        """The algorithm as `made` takes it: its name, or where this machine has its file."""
+        return word_of(self.algorithm, self.code)
+
     @cached_property
     def row(self) -> Algorithm:
         """The algorithm as a record, with one exchange per contact."""
-        require_served(self.algorithm)
-        right = self.clip is None or self.algorithm not in UNBOUNDED
-        check("clip", right, self.clip, f"none for {self.algorithm}, whose rule bounds nobody")
+        right = self.code is not None or is_ours(self.algorithm)
+        if not right:  # what has no digest may be any code by now
+            raise ManifestError(unknown("algorithm", self.algorithm, served_names()))
+        require_served(self.word)
+        usual = usual_row(self.word)
+        whose = "bounds by itself" if usual.server.bounded else "bounds nobody"
+        right = self.clip is None or "clip" in usual.can_bound
+        check("clip", right, self.clip, f"none for {self.algorithm}, whose rule {whose}")
         options: dict[str, Any] = {"step_size": self.step_size, "max_age": self.max_age}
-        if self.algorithm != WHOLE:
-            options["shared"] = self.shared
+        if shapes(self.word):
+            options[SHARED] = self.shared
         if self.options is not None:
-            require_options(self.algorithm, self.options)
+            require_options(self.word, self.options)
             options |= self.options
         if self.clip is not None:
             options |= {"clip": self.clip, "aside": self.aside}
         used = {name: getattr(self, name) for name in ("bound", "learner", "forgetting")}
         options |= {name: value for name, value in used.items() if value is not None}
         try:
-            row = made(self.algorithm, {**options, "exchange": "live"})
+            row = made(self.word, {**options, "exchange": "live"})
         except AlgorithmError as error:
             raise ManifestError(str(error)) from None
         return replace(row, name=self.method)  # everything else is set from the manifest
@@ -249,7 +270,7 @@ class Manifest:
         """How the model sees the target."""
         if self.seen is not None:
             return self.seen.target
-        return Number(self.target.name, self.target.offset, self.target.scale)
+        return self.target.record
 
     def error_in_words(self, decibels: float) -> str:
         """Return an error for people: in the target's unit, or in dB where it is a factor."""
@@ -308,9 +329,11 @@ class Manifest:
 
     def scaled(self, x: FloatArray) -> FloatArray:
         """Return inputs that are numbers alone as the model sees them, of shape (..., d)."""
-        offset = np.array([s.offset for s in self.inputs])
-        scaled: FloatArray = (x - offset) / np.array([s.scale for s in self.inputs])
-        return scaled
+        return scaled(x, *self._scales)
+
+    @cached_property
+    def _scales(self) -> tuple[FloatArray, FloatArray]:
+        return offsets_and_scales(self.inputs)
 
     def to_json(self) -> str:
         """Write the manifest, with z of three fixed inputs, by which both sides compare maps."""
@@ -349,8 +372,8 @@ class Manifest:
         for key in known - set(values) - set(_SINCE_3):
             raise ManifestError(f"the manifest has no {key!r}")
         try:
-            values["inputs"] = tuple(Scaling(**scaling) for scaling in values["inputs"])
-            values["target"] = Scaling(**values["target"])
+            values["inputs"] = tuple(Quantity(**number) for number in values["inputs"])
+            values["target"] = Quantity(**values["target"])
         except TypeError as error:
             raise ManifestError(f"the manifest's scaling cannot be read: {error}") from None
         for key in ("linear", "start_model"):

@@ -6,7 +6,7 @@ numbers of the model: by records of columns (paofed.core.columns), the same as o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,14 +18,13 @@ from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import read, written
 from paofed.errors import InputError, unknown
-from paofed.live.protocol.scaling import ManifestError, Scaling, check
+from paofed.live.protocol.quantity import ManifestError, Quantity, check
 
 _TICKS, _VALUES = "past_ticks", "past_values"  # arrays of a device's state
 TIME = "time"  # the name of a sample's time
 Value = float | str
 Sample = Sequence[Value] | NDArray[np.float64]
 Measured = Sequence[Value | None] | Sample  # values, some of which may be missing
-_FAR = 10.0  # spreads from the mean beyond which a sensor is broken
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,8 @@ class Seen:
             known = column.measures == "time" or column.name in measured
             past = column.name == target and 0 not in column.lags
             check("seen input", known or past, column.name, "an input, or the target before")
+        check("list of inputs", not (self.needs_time and TIME in (*measured, target)), TIME,
+              "another name, since the time of a sample is seen, too")  # fmt: skip
         used = {column.name: column.measures for column in self._measured}
         for name in measured:
             check("list of inputs", name in used, name, "what some column is made of")
@@ -113,10 +114,9 @@ class Seen:
             found.append(column.numbers(*values)[0])
         return np.concatenate(found)
 
-    def with_numbers(self, added: Sequence[Scaling]) -> "Seen":
+    def with_numbers(self, added: Sequence[Quantity]) -> "Seen":
         """Return the record with more inputs at the end, each scaled."""
-        numbers = (Number(number.name, number.offset, number.scale) for number in added)
-        return Seen((*self.inputs, *numbers), self.target)
+        return Seen((*self.inputs, *(number.record for number in added)), self.target)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as a JSON object."""
@@ -162,8 +162,8 @@ def required(at: float | None) -> float:
 class Agreed(NamedTuple):
     """What a manifest says of inputs and target."""
 
-    inputs: tuple[Scaling, ...]
-    target: Scaling
+    inputs: tuple[Quantity, ...]
+    target: Quantity
     seen: Seen | None
 
 
@@ -177,25 +177,26 @@ def agreed_on(columns: Sequence[Transform]) -> Agreed:
     if not isinstance(target, Number):
         raise ManifestError(f"{target.name} is a {target.kind}: expected a target of one number")
     names = dict.fromkeys(c.name for c in inputs if c.measures != "time" and c.name != target.name)
-    scalings = tuple(_scaling(name, columns) for name in names)
-    plain = [Number(s.name, s.offset, s.scale) for s in (*scalings, _scaling(target.name, columns))]
+    quantities = tuple(_quantity(name, columns) for name in names)
+    measured = _quantity(target.name, columns)
+    plain = [quantity.record for quantity in (*quantities, measured)]
     seen = None if plain == [*columns] else Seen(tuple(inputs), target)
-    return Agreed(scalings, _scaling(target.name, columns), seen)
+    return Agreed(quantities, measured, seen)
 
 
-def _scaling(name: str, columns: Sequence[Transform]) -> Scaling:
+def _quantity(name: str, columns: Sequence[Transform]) -> Quantity:
     """Return one measured value with its usual range, where that is known.
 
     The range is that of its own column, if it has one, rather than of a column that looks back.
     """
     for column in sorted(columns, key=lambda column: max(column.lags)):
         if column.name == name and isinstance(column, Number) and not column.diff:
-            low, high = column.measured(np.array([-_FAR, _FAR])).tolist()
-            limits = {"low": low, "high": high if math.isfinite(high) else None}
+            low, high = column.usual
+            limited = Quantity(name, low=low, high=high if math.isfinite(high) else None)
             if column.logarithm:
-                return Scaling(name=name, **limits)
-            return Scaling(name=name, offset=column.offset, scale=column.scale, **limits)
-    return Scaling(name=name)
+                return limited
+            return replace(limited, offset=column.offset, scale=column.scale)
+    return Quantity(name)
 
 
 class Remembered:

@@ -1,61 +1,79 @@
-"""Which methods a live fleet can follow, and what it must know of them by name."""
+"""What a live fleet asks the parts of a method: whether it can follow it, and how it usually does.
+
+A method is named by a word as `made` takes it: one of paofed's own names, or the place of a method
+that somebody named when this process began (paofed.algorithms.admitted). No other code is run.
+"""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
-from paofed.algorithms import Algorithm, options_of
-from paofed.algorithms.spec import parted
-from paofed.core.parts import Channel, Learner, ServerRule
+from paofed.algorithms import OURS, Algorithm, made, options_of
+from paofed.algorithms.admitted import admit, admitted, admitted_as
+from paofed.algorithms.setup import Setup
+from paofed.core.parts import Channel, Learner, ServerRule, keys_of
 from paofed.core.rules import Newest
+from paofed.core.scaling import is_finite
 from paofed.core.selection import Windows
 from paofed.errors import unknown
-from paofed.live.protocol.scaling import ManifestError, check, is_finite
+from paofed.live.protocol.blocks import Blocks
+from paofed.live.protocol.quantity import ManifestError, check
 
-# The row that shares everything, and how many parameters others usually share.
-WHOLE, _FEW = "online-fedsgd", 4
-ROWS = ("pao-fed-c1", "pao-fed-u1", "pao-fed-c2", "pao-fed-u2", WHOLE)
-# Published servers, whose rules bound nobody's influence. They were made for whole models, but take
-# windows as well: whatever is shared, devices do what those of pao-fed-u1 do.
-UNBOUNDED = ("fed-async",)
-# The windows and the server of pao-fed-u1, with fewer bits a value.
-FEW_BITS = "quantised"
-SERVED = (*ROWS, FEW_BITS, *UNBOUNDED)
-_WHY_NOT = {
-    "pao-fed-c0": "it sends back the window it has just received, which takes two round trips",
-    "pao-fed-u0": "it sends back the window it has just received, which takes two round trips",
-    "pso-fed": "its server picks who takes part before any contact",
-    "online-fed": "its server picks who takes part before any contact",
-    "fed-buff": "its model may diverge where devices start from an older one; fed-async's does not",
-    "ca2fl": "its model may diverge where devices start from an older one; fed-async's does not",
-    "cached-mean": "it keeps the last model of every device, and fed-async, which does not, is "
-    "better at the same bytes",
-}
+SHARED = "shared"  # the option of a row that says how many parameters travel in a contact
 
 
-def usual_shared(algorithm: str, features: int) -> int:
-    """Return how many parameters travel in a contact by default."""
-    return features if algorithm in (WHOLE, *UNBOUNDED) else min(_FEW, features)
+@cache
+def served_names() -> tuple[str, ...]:
+    """Return the names of paofed's own methods that a live fleet can follow."""
+    return tuple(name for name in OURS if why_not_served(name) is None)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a method is one of paofed's own."""
+    return name in OURS
+
+
+def why_not_served(name: str) -> str | None:
+    """Say why no live fleet can follow a method; None if one can."""
+    return usual_row(name).unserved
+
+
+def usual_row(name: str) -> Algorithm:
+    """Return a method with its usual options."""
+    if not is_ours(name) and admitted_as(name) is None:
+        raise ManifestError(unknown("algorithm", name, served_names()))
+    # A server that picks is refused for that, before anybody has to say how many it picks.
+    return made(name, {"subset": 1} if "subset" in options_of(name) else {})
+
+
+def require_served(name: str) -> None:
+    """Refuse a method that a live fleet cannot follow, and say why."""
+    if (why := why_not_served(name)) is not None:
+        raise ManifestError(f"{name} cannot be served: {why} (served: {', '.join(served_names())})")
+
+
+def usual_shared(name: str, features: int) -> int:
+    """Return how many parameters travel in a contact by default: what the row has by itself."""
+    if not shapes(name):
+        return Blocks(usual_row(name).uplink, features, keys_of(0).up).shared
+    width: int | None = options_of(name)[SHARED].default
+    return features if width is None else min(width, features)
 
 
 def shares_alike(one: str, other: str) -> bool:
     """Whether what one method shares can be kept under the other."""
-    families = ((WHOLE,), UNBOUNDED)
-    return all((one in family) == (other in family) for family in families)
+    usual = [options_of(name)[SHARED].default for name in (one, other) if shapes(name)]
+    return one == other or (len(usual) == 2 and usual[0] == usual[1])
 
 
-def own_options(algorithm: str) -> list[str]:
+def shapes(name: str) -> bool:
+    """Whether a method takes how many parameters travel as an option."""
+    return SHARED in options_of(name)
+
+
+def own_options(name: str) -> list[str]:
     """Return the options that a fleet may agree on for a method, beside a manifest's keys."""
-    return [name for name in options_of(algorithm) if name != "shared"]
-
-
-def require_served(algorithm: str) -> None:
-    """Refuse a method that a live fleet cannot follow, and say why."""
-    if algorithm in _WHY_NOT:
-        raise ManifestError(
-            f"{algorithm} cannot be served: {_WHY_NOT[algorithm]} (served: {', '.join(SERVED)})"
-        )
-    if algorithm not in SERVED:
-        raise ManifestError(unknown("algorithm", algorithm, SERVED))
+    return [option for option in options_of(name) if option != SHARED]
 
 
 def require_options(algorithm: str, options: object) -> None:
@@ -67,6 +85,19 @@ def require_options(algorithm: str, options: object) -> None:
     check("options", right, options, expected)
 
 
+def word_of(algorithm: str, code: str | None) -> str:
+    """Return the word of a method from its name and, if it is not paofed's, its code's digest."""
+    return algorithm if code is None else admitted(algorithm, code).place
+
+
+def of_own(word: str) -> dict[str, Any]:
+    """Return the fields of a manifest for a method of one's own, as in `calm.py:calm:rate=0.5`."""
+    method = admit(word)
+    require_served(method.place)
+    options = Setup.of(word).values or None
+    return {"algorithm": method.name, "code": method.code, "options": options}
+
+
 def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields of a manifest with an algorithm's options separate, as a manifest has them.
 
@@ -75,8 +106,8 @@ def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
     if "algorithm" not in values:
         return dict(values)
     require_served(values["algorithm"].partition(":")[0])
-    algorithm, options = parted(values["algorithm"])
-    return {**values, "algorithm": algorithm, "options": options or None}
+    setup = Setup.of(values["algorithm"])
+    return {**values, "algorithm": setup.row, "options": setup.values or None}
 
 
 class ServedParts(NamedTuple):
@@ -89,12 +120,7 @@ class ServedParts(NamedTuple):
 
 
 def served_parts(row: Algorithm) -> ServedParts:
-    """Return the parts of a method; refuse a part that does not say that it is served."""
-    parts = {name: getattr(row, name) for name in ServedParts._fields}
-    for name, part in parts.items():
-        if not part.served:
-            raise ManifestError(
-                f"{row.name} cannot be served: its {name} does not say that it can be "
-                f"(`served` of {type(part).__name__})"
-            )
-    return ServedParts(**parts)
+    """Return the parts of a method; refuse a method that says that it cannot be served."""
+    if row.unserved is not None:
+        raise ManifestError(f"{row.name} cannot be served: {row.unserved}")
+    return ServedParts(**{name: getattr(row, name) for name in ServedParts._fields})

@@ -31,8 +31,8 @@ from paofed.live.network.transport import Transport
 from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
+from paofed.live.server.concerns import News
 from paofed.live.server.inbox import Inbox
-from paofed.live.server.judgement import News
 from paofed.live.server.lookout import Lookout, Sight, started
 from paofed.live.server.status import ServiceStatus, Status, tally
 from paofed.live.server.validation import Judge, Judging, Validated, Validating, Validation
@@ -155,7 +155,7 @@ class Service:
     def _start(self, store: Store) -> None:
         self._store = store
         self._reconcile()
-        manifest = store.manifest()
+        manifest = store.epochs.manifest()
         self._manifest = manifest.to_json().encode()
         self._host = Host(
             store,
@@ -189,7 +189,7 @@ class Service:
                     "the broker's files were written anew, and no broker was found here that reads "
                     "them: one that runs elsewhere has to be told"
                 )
-            if self._fleet.make_room(self._store.manifest()):
+            if self._fleet.make_room(self._store.epochs.manifest()):
                 self._log.warning(
                     "the manifest has outgrown the largest packet that the broker takes; its "
                     "settings allow it now: start the broker again"
@@ -206,7 +206,7 @@ class Service:
 
     def _introduce(self) -> None:
         settings = self._fleet.settings
-        devices = sum(not member.removed for member in self._store.devices())
+        devices = sum(not member.removed for member in self._store.roster.devices())
         self._log.info(
             "serving %s, %d devices, by the broker %s:%d",
             *(settings.name, devices, settings.host, settings.port),
@@ -379,7 +379,7 @@ class Service:
         )
 
     def _label(self, device: int) -> str:
-        return {member.device: member.label for member in self._store.members()}[device]
+        return self._store.roster.at(device).label
 
     def _problems(self) -> tuple[str, ...]:
         """Say what keeps the fleet from being served."""
@@ -400,7 +400,7 @@ class Service:
         return tuple(found)
 
     def _status(self) -> Status:
-        coordinator, devices = self._host.coordinator, self._store.devices()
+        coordinator, devices = self._host.coordinator, self._store.roster.devices()
         return Status.of(self._topics.fleet, coordinator, devices, self._served())
 
     def _sight(self) -> Sight:

@@ -14,12 +14,12 @@ import numpy as np
 from paofed.core.arrays import FloatArray
 from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import Tokens
-from paofed.live.journal.members import Member
+from paofed.live.journal.roster import Member
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.devices import REASONS
 from paofed.live.protocol.level import decibels, in_words
 from paofed.live.protocol.trend import NEVER
-from paofed.live.server.judgement import Trouble, judged
+from paofed.live.server.concerns import Trouble, judged
 from paofed.live.server.validation import Validation
 
 STANDINGS = ("member", "aside", "quarantined", "removed")

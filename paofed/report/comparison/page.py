@@ -1,13 +1,142 @@
-"""A comparison in short, for a page that is about more: who is best with each budget."""
+"""A comparison to look at: error against bytes by setting, and who is best with each budget."""
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from paofed.report.comparison.judged import Judged, digest, summary, worlds
-from paofed.report.shared.markup import drawn, page
+from paofed.core.tariffs import tariff_of
+from paofed.report.comparison.judged import PAO_FED, Judged, digest, summary, worlds
+from paofed.report.shared.figures import bytes_sent, logarithmic
+from paofed.report.shared.pages import drawn, page
+from paofed.report.shared.style import Drawing, styled
 from paofed.table import COUNT, ESTIMATE, NAME, ShownColumn, ShownTable, number, numeric
 from paofed.words import MEAN_DB, size
+
+_COLUMNS = 3
+_NOTICEABLE = 0.1  # dB: an entrant leads only if it is better by more than this
+_LINE, _NAME = 9.5, 8  # points: the height of a line of names, and of their letters
+_LEAST_SPAN = 10.0  # the least ratio of the most and the fewest bytes that a panel shows
+_LEFT, _RIGHT = 0.8, 0.1  # room beside the marks, as a share of the decades that they span
+_MOST_TICKS = 5  # labels below a panel
+_HIGH, _ALONE = 2.0, 3.2  # inches: the height of a panel among several rows, and of one row
+_AROUND = 0.6  # inches above and below the axes of a panel
+_OURS, _LEADING, _OTHERS = "#D55E00", "#0072B2", "#AAAAAA"
+
+
+def figures(found: Sequence[Judged]) -> dict[str, tuple[str, Figure]]:
+    """Return one figure for each tariff, with its caption, by name."""
+    tariffs = dict.fromkeys(one.purse.tariff for one in found)
+    return {
+        f"compare-{number}": (caption(tariff), error_against_bytes(found, tariff))
+        for number, tariff in enumerate(tariffs, 1)
+    }
+
+
+def caption(tariff: str) -> str:
+    """Return the caption of the figure of one tariff."""
+    told = tariff_of(tariff)
+    return (
+        f"Error against what fleet and server send in a run ({told.words or told.name}). One mark "
+        f"for what an entrant chose for a budget; the line is the least error for so many bytes, "
+        f"and whoever lowers it by {_NOTICEABLE} dB is named. What is worse than a panel shows is "
+        f"left out."
+    )
+
+
+@styled
+def error_against_bytes(found: Sequence[Judged], tariff: str) -> Figure:
+    """Draw what the entrants reach for their bytes under one tariff, and who leads."""
+    shown = [one for one in found if one.purse.tariff == tariff and math.isfinite(one.error.mean)]
+    settings = list(dict.fromkeys(one.setting for one in shown))
+    columns = min(_COLUMNS, len(settings) + 1)
+    rows = math.ceil((len(settings) + 1) / columns)
+    high = _HIGH if rows > 1 else _ALONE
+    figure = Drawing(figsize=(3.2 * columns, high * rows))
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel, setting in zip(panels, settings, strict=False):
+        _panel(panel, [one for one in shown if one.setting == setting], 72 * (high - _AROUND))
+        panel.set_title(setting)
+    for panel in panels[len(settings) :]:
+        panel.set_axis_off()
+    handles, labels = panels[0].get_legend_handles_labels()
+    panels[len(settings)].legend(handles, labels, loc="center")
+    figure.supxlabel(bytes_sent(tariff), fontsize=9)
+    figure.supylabel(f"squared error ({MEAN_DB})", fontsize=9)
+    return figure
+
+
+def leaders(shown: Sequence[Judged]) -> list[Judged]:
+    """Return the entrants with the least error for their bytes, from the fewest bytes on."""
+    ordered, found = sorted(shown, key=lambda one: (one.bytes, one.error.mean)), list[Judged]()
+    for one in ordered:
+        if not found or one.error.mean < found[-1].error.mean - _NOTICEABLE:
+            found.append(one)
+    return found
+
+
+def _panel(axes: Axes, shown: Sequence[Judged], points: float) -> None:
+    """Draw one setting into axes that are about so many `points` high."""
+    leading = leaders(shown)
+    others = [one for one in shown if one.entrant not in PAO_FED and one not in leading]
+    _marks(axes, others, label="others", color=_OTHERS, marker="o", ms=3)
+    first = [one for one in leading if one.entrant not in PAO_FED]
+    _marks(axes, first, label="others that lead", color=_LEADING, marker="o", ms=4)
+    for name in PAO_FED:
+        ours = [one for one in shown if one.entrant == name]
+        filled = _OURS if name == PAO_FED[0] else "white"
+        _marks(axes, ours, label=name, color=_OURS, marker="*", ms=8, mfc=filled)
+    most = max(one.bytes for one in shown)
+    axes.step(
+        [one.bytes / 1e6 for one in leading] + [most / 1e6],
+        [one.error.mean for one in leading] + [leading[-1].error.mean],
+        where="post", color=_LEADING, lw=0.8, zorder=0, label="least error for so many bytes",
+    )  # fmt: skip
+    logarithmic(axes.xaxis, _MOST_TICKS)
+    least = min(one.bytes for one in shown)
+    span = max(most / least, _LEAST_SPAN)
+    axes.set_xlim(least / 1e6 / span**_LEFT, most / 1e6 * span**_RIGHT)
+    _cut(axes, shown)
+    _name(axes, leading, points)
+
+
+def _name(axes: Axes, leading: Sequence[Judged], points: float) -> None:
+    """Write the names of the leaders to the left of their marks, no two over each other.
+
+    The line of leaders falls to the right, so a name moves down below the one before it, and up
+    again where there is no more room below.
+    """
+    place = axes.transScale + axes.transLimits  # maps data to a share of the axes
+    marks = [(one.bytes / 1e6, one.error.mean) for one in leading]
+    at = [float(place.transform(mark)[1]) * points for mark in marks]
+    tops = list[float]()
+    for height in at:
+        tops.append(min([height - 3, *(top - _LINE for top in tops[-1:])]))
+    for i in reversed(range(len(tops))):
+        tops[i] = max(tops[i], (len(tops) - i) * _LINE)
+    for one, mark, height, top in zip(leading, marks, at, tops, strict=True):
+        axes.annotate(
+            one.entrant, mark, (-4, top - height), textcoords="offset points",
+            fontsize=_NAME, ha="right", va="top",
+        )  # fmt: skip
+
+
+def _marks(axes: Axes, shown: Sequence[Judged], **look: Any) -> None:
+    """Draw one mark for each entrant and budget; equal settings for two budgets share a mark."""
+    places = dict.fromkeys((one.bytes / 1e6, one.error.mean) for one in shown)
+    axes.plot([x for x, _ in places], [y for _, y in places], ls="none", **look)
+
+
+def _cut(axes: Axes, shown: Sequence[Judged]) -> None:
+    """Leave out entrants that are far worse than all of PAO-Fed: by half of the height or more."""
+    best = min(one.error.mean for one in shown)
+    worst = max([one.error.mean for one in shown if one.entrant in PAO_FED] or [best])
+    worst = max(worst, max(one.error.mean for one in leaders(shown)))
+    room = max(worst - best, 0.5)
+    axes.set_ylim(best - 0.6 * room, worst + 0.5 * room)
 
 
 def in_short(found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]]) -> Markup:

@@ -1,1 +1,1 @@
-"""The study of the paper: its runs, its claims, its figures and its page."""
+"""The study of the paper: its figures and its page, and what theory foretells."""

@@ -8,35 +8,45 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from paofed.report.paper.claims import Claim
-from paofed.report.paper.study import Cell, Study
-from paofed.report.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
-from paofed.report.shared.finals import finals
-from paofed.report.shared.markup import drawn, interval, number, page
+from paofed.experiments.paper.claims import (
+    ACCURATE,
+    COORDINATED,
+    FEWER,
+    GROWS,
+    LOCAL,
+    POOR,
+    SAVED,
+    TENFOLD,
+    UNCOORDINATED,
+    WEIGHT,
+    Claim,
+)
+from paofed.experiments.paper.study import Cell, Study
+from paofed.experiments.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
+from paofed.report.shared.pages import drawn, finals, interval, number, page
 from paofed.simulate.results.estimates import Estimate, Verdict
 from paofed.table import NAME, NUMBER, ShownColumn, ShownTable, numeric
 from paofed.words import counted
 
-# Why each statement might be true or not, by how the keys of its claims begin: mechanisms, not
-# results.
+# Why each statement might be true or not: mechanisms, not results.
 REASONS: Mapping[str, str] = {
-    "local": "A client that learns between contacts sends a model refined by samples the server "
+    LOCAL: "A client that learns between contacts sends a model refined by samples the server "
     "has not seen. The versions ending in 0 overwrite that learning before it is sent.",
-    "uncoordinated": "With coordinated windows, everything that arrives at a tick concerns the "
+    UNCOORDINATED: "With coordinated windows, everything that arrives at a tick concerns the "
     "same few parameters, and a late message meets parameters that have moved on.",
-    "coordinated": "When nothing is late and everyone is there, coordinated windows average each "
+    COORDINATED: "When nothing is late and everyone is there, coordinated windows average each "
     "parameter over the whole fleet at once.",
-    "accurate": "Online-FedSGD sends 50 times as much and its clients rest while away. Which of "
+    ACCURATE: "Online-FedSGD sends 50 times as much and its clients rest while away. Which of "
     "the two counts more depends on how often clients are there.",
-    "poor": "Every client left out is a contact lost, but each of the others still sends a whole "
+    POOR: "Every client left out is a contact lost, but each of the others still sends a whole "
     "model. A fraction of 0.02 sends exactly as much as PAO-Fed with 4 of 200 parameters.",
-    "fewer": "A larger window moves more of the server's model per message: faster learning, and "
+    FEWER: "A larger window moves more of the server's model per message: faster learning, and "
     "more for one late message to disturb.",
-    "weight": "A late update says less about the present. Giving it a smaller weight keeps few "
+    WEIGHT: "A late update says less about the present. Giving it a smaller weight keeps few "
     "stragglers from overwriting what many clients agreed on.",
-    "grows": "Setting II has longer delays, so more weight is taken from more messages.",
-    "saved": "Counted, not estimated: 4 of 200 parameters in both directions at every contact.",
-    "tenfold": "The traffic of both until they first reach an error that both reach in the end.",
+    GROWS: "Setting II has longer delays, so more weight is taken from more messages.",
+    SAVED: "Counted, not estimated: 4 of 200 parameters in both directions at every contact.",
+    TENFOLD: "The traffic of both until they first reach an error that both reach in the end.",
 }
 _TITLE = "PAO-Fed, reproduced: what holds, what does not, and where"
 _SYMBOLS: Mapping[Verdict, str] = {
@@ -150,7 +160,7 @@ def _statements(study: Study) -> Iterator[Statement]:
         maps = {claim: study.map_of(claim) for claim in claims if claim.on_grid and study.grid}
         cells = [e for cells in maps.values() for e in cells.values()]
         told = [
-            REASONS[claims[0].key.partition("-")[0]],
+            REASONS[words],
             _tally(found.values(), "At the defaults"),
         ]
         if cells:

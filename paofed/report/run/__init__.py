@@ -1,1 +1,1 @@
-"""One run for people: its tables, its page, and the fleet that does what was run."""
+"""One run as people look at it: its page, its figures, its tables, its words and its advice."""

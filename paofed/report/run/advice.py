@@ -3,25 +3,30 @@
 This module has numbers alone; `advice_words` says them in sentences.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from paofed.core import bounded_steps
+from paofed.algorithms import OURS
+from paofed.algorithms.outside import split
+from paofed.algorithms.setup import Setup
 from paofed.core.arrays import FloatArray
-from paofed.core.learners import FORGETFUL
 from paofed.core.metrics import BYTES_PER_COORDINATE
-from paofed.core.rules import LMS
+from paofed.core.parts import told_sizes
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
-from paofed.report.run.lives import BesideAlone, Stage, stages, stops_paying
-from paofed.report.shared.captions import rank
-from paofed.report.shared.own_unit import InOwnUnit, in_own_unit
+from paofed.report.run.by_labels import AtShare, Worth, by_label_share, by_labels, law_in_words
+from paofed.report.run.gains import BesideAlone, Stage, stages, stops_paying
+from paofed.report.shared.looks import rank
 from paofed.simulate.results import estimates
-from paofed.simulate.results.estimates import Estimate, pooled_gain
-from paofed.simulate.results.lives import Lives
-from paofed.simulate.results.progressive import Progressive
+from paofed.simulate.results.estimates import TIE, Estimate, pooled_gain
+from paofed.simulate.results.lives import Lives, OwnUnit
+from paofed.simulate.results.progressive import Progressive, Whose
 from paofed.simulate.results.result import Result
-from paofed.simulate.table.baselines import AT_ONE_PLACE
+from paofed.simulate.results.table_result import TableResult
+from paofed.simulate.table.baselines import ALONE, AT_ONE_PLACE
+from paofed.simulate.table.learners_alone import kind_of
+from paofed.world.table.columns import column
 
 Verdict = Literal["pays", "pays at first", "changes nothing", "worse", "unknown"]
 _OF_WHOLE: Mapping[estimates.Verdict, Verdict] = {
@@ -68,12 +73,12 @@ class CostOfTakingPart(NamedTuple):
     """Bytes under a tariff: the mean over runs, devices and the time of a table."""
 
     per: str  # day, or tick where times are plain numbers
-    # Bytes up of a device in that time; NaN where an earlier version did not count messages.
-    up: float
+    up: float  # bytes up of a device in that time
     down: float
+    contact: float  # both directions, for one contact; NaN where there was none
     reading: float  # both directions, for one reading
     busy: float  # both directions, for a device that has a reading at every tick of that time
-    download: float  # one whole model, to one device
+    download: float  # one whole model, to one device: all that the method's server tells
     has_download: bool  # whether these bytes include such a download to every device
 
 
@@ -83,17 +88,35 @@ def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> Cost
     wire = result.run_wire(name, tariff)
     up, down = (float(sent[:, -1].mean()) for sent in (wire.up, wire.down))
     ticks_per = _DAY / table["tick"] if table["calendar"] else 1.0
+    contacts = float(result.run_traffic(name).contacts[:, -1].mean())
     shares = scenario["clients"] * scenario["ticks"] / ticks_per
     reading = (up + down) / int(judged.samples.sum())
     return CostOfTakingPart(
         per="day" if table["calendar"] else "tick",
         up=up / shares,
         down=down / shares,
+        contact=(up + down) / contacts if contacts else math.nan,
         reading=reading,
         busy=reading * ticks_per,
-        download=BYTES_PER_COORDINATE * scenario["features"] + tariff.down,
+        download=BYTES_PER_COORDINATE * _told(result, name) + tariff.down,
         has_download=scenario.get("newcomers") == "whole",
     )
+
+
+def _told(result: Result, name: str) -> int:
+    """Return how many numbers the server of an algorithm tells a newcomer."""
+    features: int = result.provenance["scenario"]["features"]
+    server = _described(result, name).get("server")
+    if not isinstance(server, dict) or server.get("tells") is None or split(name)[0] not in OURS:
+        return features
+    method = Setup.of(name).algorithm()
+    return told_sizes(method.learner, method.server, features).down
+
+
+def _described(result: Result, name: str) -> Mapping[str, Any]:
+    """Return what a result says of an algorithm."""
+    described: Mapping[str, Any] = result.provenance["algorithms"][result.algorithms.index(name)]
+    return described
 
 
 class AdvisedSettings(NamedTuple):
@@ -116,7 +139,7 @@ class AdvisedSettings(NamedTuple):
 def settings(result: Result, name: str) -> AdvisedSettings:
     """The settings of one algorithm of a run."""
     scenario = result.provenance["scenario"]
-    described = result.provenance["algorithms"][result.algorithms.index(name)]
+    described = _described(result, name)
     own = described.get("step_size")
     race = _race(result, name)
     asked = tuple(race.get("options", ()))
@@ -130,12 +153,17 @@ def settings(result: Result, name: str) -> AdvisedSettings:
         step_size=scenario["step_size"] if own is None else own,
         step_from=step_from,
         raced=() if race.get("reason") else asked,
-        learner=_learner(described.get("learner")),
+        learner=described.get("learns_by") or "its own",
         start=scenario.get("start", "zeros"),
         linear=scenario.get("linear", False),
         newcomers=scenario.get("newcomers", "windows"),
         personal=scenario.get("linear", False) and scenario.get("personal", False),
     )
+
+
+def _served(described: Mapping[str, Any]) -> bool:
+    parts = [part for part in described.values() if isinstance(part, dict)]
+    return not any(part.get("served") is False for part in parts)
 
 
 def _shared(uplink: Any, features: int) -> int | None:
@@ -151,31 +179,68 @@ def _race(result: Result, name: str) -> Mapping[str, Any]:
     return next((race for race in races if race.get("winner") == name), {})
 
 
-def _written(function: Callable[..., object]) -> str:
-    """Return a function as provenance writes it."""
-    return f"{function.__module__}.{function.__qualname__}"
-
-
-_LEARNERS: Mapping[str, str] = {
-    _written(LMS.learn): "lms",
-    _written(bounded_steps.learn): "lms",
-    **{_written(forgets.step): name for name, forgets in FORGETFUL.items()},
-}
-
-
-def _learner(described: Any) -> str:
-    """Return the name of a learner as provenance describes it."""
-    step = described.get("learn") if isinstance(described, dict) else None
-    function = step.get("function") if isinstance(step, dict) else step
-    return _LEARNERS.get(str(function), "its own")
-
-
 class Gain(NamedTuple):
     """By how many dB one learner is better than another on all samples that count."""
 
     name: str
     over: str
     gain: Estimate  # paired over devices
+
+
+class InOwnUnit(NamedTuple):
+    """The learners on devices, judged in the target's own unit over all samples that count.
+
+    Decibels are of the target as models see it. Where that is a logarithm, an error at small values
+    counts as much as a far larger one at large values, and another learner may be the best in the
+    unit of the target itself.
+    """
+
+    target: str  # the column
+    judged: str  # what decibels are of: the column, or its logarithm
+    errors: Mapping[str, OwnUnit]  # of models on devices and ways of being alone, the best first
+    advised: str  # whom decibels advise
+    gain: Estimate  # dB of squared errors by which the best is better than `advised`, over devices
+
+    @property
+    def best(self) -> str:
+        """The learner with the least RMSE."""
+        return next(iter(self.errors))
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether a learner that decibels do not advise is better by more than a tie."""
+        return self.gain.mean > TIE
+
+
+def in_own_unit(result: Result, lives: Lives, advised: str | None = None) -> InOwnUnit:
+    """Judge a run over a table in the target's own unit.
+
+    `advised` is whom decibels advise; None: the learner on devices with the least error in dB.
+    """
+    learners = _on_devices(lives)
+    errors = {name: lives.own_unit(name, whose) for name, whose in learners.items()}
+    order = sorted(errors, key=lambda name: rank(errors[name].rmse))
+    if advised is None:
+        squared = {name: lives.by_device(name, whose).sum() for name, whose in learners.items()}
+        advised = min(squared, key=lambda name: rank(float(squared[name])))
+    theirs, best = (lives.by_device(n, learners[n], own=True) for n in (advised, order[0]))
+    target = column(result.provenance["scenario"]["stream"]["target"])
+    return InOwnUnit(
+        target=target.name,
+        judged=f"log1p({target.name})" if target.transform == "log1p" else target.name,
+        errors={name: errors[name] for name in order},
+        advised=advised,
+        gain=pooled_gain(theirs, best),
+    )
+
+
+def _on_devices(lives: Lives) -> dict[str, Whose]:
+    """Return the models on devices and the ways of being alone."""
+    return {
+        name: whose
+        for name, whose in lives.learners.tolist()
+        if whose == "device" or (whose == "baseline" and kind_of(name) in ALONE)
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +254,13 @@ class Advice:
     advised: str  # the method, or the best way of being alone if the method gains nothing
     # Gains over `advised` of learners that need every reading in one place, the best first.
     at_one_place: tuple[Gain, ...]
+    law: str  # which samples had labels, in words; empty: every one had its label at once
+    # What contacts are worth to devices with labels and to those without; nothing without a law.
+    by_labels: tuple[Worth, ...]
+    by_share: tuple[AtShare, ...]  # the same for every share of labels that was tried
     in_unit: InOwnUnit  # what the target's own unit says of `advised`
     settings: AdvisedSettings  # settings of `method`
+    served: bool  # whether no part of `method` says that live fleets cannot use it
     cost: CostOfTakingPart  # cost of `method`
     tariff: Tariff  # the tariff of `cost`
 
@@ -211,18 +281,13 @@ class Advice:
         return self.advised == self.method
 
 
-def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
-    """Return the advice of a run over a table.
-
-    Other runs, and files of earlier versions, have none: the result is None.
-    """
+def advise(result: TableResult, tariff: Tariff | str = PAYLOAD) -> Advice:
+    """Return the advice of a run over a table."""
     judged, lives, tariff = result.progressive, result.lives, tariff_of(tariff)
-    if judged is None or lives is None:
-        return None
     errors = {name: lives.by_device(name, "device") for name in result.algorithms}
     sent = {name: float(result.run_wire(name, tariff).both[:, -1].mean()) for name in errors}
     method = _best(errors, sent)
-    spans = spans_of(lives, method)
+    spans, law = spans_of(lives, method), law_in_words(result)
     beside = {name: lives.by_device(name, "baseline") for name in judged.baselines}
     # Where nothing is gained and nothing lost, being alone is cheaper.
     alone = verdict(spans) in ("changes nothing", "worse")
@@ -241,8 +306,12 @@ def advise(result: Result, tariff: Tariff | str = PAYLOAD) -> Advice | None:
             for name in _ranked(beside)
             if name in AT_ONE_PLACE
         ),
+        law=law,
+        by_labels=tuple(by_labels(judged)) if law else (),
+        by_share=tuple(by_label_share(result)),
         in_unit=in_own_unit(result, lives, advised),
         settings=settings(result, method),
+        served=_served(_described(result, method)),
         cost=cost(result, judged, method, tariff),
         tariff=tariff,
     )

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paofed.report.run.advice import Advice, Gain
-from paofed.report.run.lives import Stage
-from paofed.report.shared.own_unit import own_unit_words, why_otherwise
+from paofed.report.run.advice import Advice, Gain, InOwnUnit
+from paofed.report.run.by_labels import BestBeside, Worth, percent
+from paofed.report.shared.looks import rank
 from paofed.simulate.results.estimates import TIE, Estimate
-from paofed.simulate.table.baselines import ALONE
+from paofed.simulate.results.lives import OwnUnit
+from paofed.simulate.table.baselines import ALONE, USUAL
 from paofed.simulate.table.learners_alone import kind_of
 from paofed.table import estimated
 from paofed.words import counted, size
 
 _WORDS: Mapping[str, str] = {
     "last value": "repeating the last value",
+    "seasonal naive": "repeating the value of a day ago (seasonal naive)",
     "alone": "learning alone",
     "rls": "a linear filter alone (rls)",
     "start": "the fit of the calibration period, left as it is (start)",
@@ -25,6 +27,8 @@ _WORDS: Mapping[str, str] = {
     "batch fourier": "a batch fit at one place (batch fourier)",
     "batch linear": "a linear batch fit at one place (batch linear)",
     "boost": "gradient boosting at one place (boost)",
+    "mondrian": "a Mondrian forest at one place (mondrian)",
+    "adaptive forest": "an adaptive random forest at one place (adaptive forest)",
 }
 _RACED = "chosen by a race"
 _STEPS: Mapping[str, str] = {
@@ -47,6 +51,8 @@ def sentences(advice: Advice) -> Iterator[str]:
     The sentences are plain ASCII, for a terminal of any kind.
     """
     yield whether(advice)
+    yield from labels(advice)
+    yield from _by_share(advice)
     yield in_unit(advice)
     if advice.in_unit.disagrees:
         yield why_otherwise(advice.in_unit)
@@ -63,12 +69,43 @@ def in_unit(advice: Advice) -> str:
     return own_unit_words(advice.in_unit, advice.method)
 
 
+def own_unit_words(found: InOwnUnit, method: str = "") -> str:
+    """Say who is best in the target's own unit, beside taking part with `method`.
+
+    The words of this module are plain ASCII, for a terminal of any kind.
+    """
+    best, told = found.best, dict.fromkeys([found.best, method or found.advised, found.advised])
+    others = [name for name in told if name != best] or list(found.errors)[1:2]
+    beside = ", ".join(f"{name} has {_pair(found.errors[name])}" for name in others)
+    return (
+        f"In the unit of {found.target}, {best} has the least error on devices"
+        f"{', too' if best == found.advised else ''}: RMSE {_pair(found.errors[best], 'R2 ')}"
+        f"{'; ' if beside else ''}{beside}."
+    )
+
+
+def why_otherwise(found: InOwnUnit) -> str:
+    """Say why decibels say otherwise, where they do."""
+    return (
+        f"dB say otherwise: they are of {found.judged}, where errors at small values count as much "
+        f"as larger ones at large values. Go by the unit in which errors cost you."
+    )
+
+
+def _pair(own: OwnUnit, r2: str = "") -> str:
+    """Write an RMSE, and R2 in brackets where it is known."""
+    if not math.isfinite(own.rmse):
+        return "diverged"
+    return f"{own.rmse:.4g}" + (f" ({r2}{own.r2:.3f})" if math.isfinite(own.r2) else "")
+
+
 def fleet_command(advice: Advice, saved: Path | None) -> str:
     """Return the command that makes a fleet with the settings of a run that was saved.
 
-    There is none where no file was saved, nor where taking part does not pay: it is empty then.
+    There is none where no file was saved, where taking part does not pay, nor where no live fleet
+    can follow the method: it is empty then.
     """
-    if saved is None or not advice.takes_part:
+    if saved is None or not advice.takes_part or not advice.served:
         return ""
     words = ["paofed", "fleet", "init", "FOLDER", "--from", str(saved)]
     return shlex.join([*words, "--algorithm", advice.method] if advice.others else words)
@@ -78,7 +115,7 @@ def whether(advice: Advice) -> str:
     """Say whether taking part pays, for which readings of a device, and what it does to others."""
     main, *rest = advice.spans
     if not main.over.rival:
-        ways = ",".join(way.replace(" ", "-") for way in ALONE)
+        ways = ",".join(way.replace(" ", "-") for way in ALONE if way in USUAL)
         return (
             f"Whether taking part pays cannot be told: no way of being alone was judged beside it "
             f"(--baselines {ways})."
@@ -87,7 +124,7 @@ def whether(advice: Advice) -> str:
     for late in rest:
         return (
             f"Taking part pays up to reading {main.last:,} of a device: {_better(main.gain)} than "
-            f"{rival}; from then on {_does(late)}."
+            f"{rival}; from then on it {_does(late.gain, late.over.rival)}."
         )
     match advice.verdict:
         case "pays":
@@ -101,14 +138,58 @@ def whether(advice: Advice) -> str:
             return f"Whether taking part pays cannot be told: {_doubt(main.gain)}, against {rival}."
 
 
-def _does(late: Stage) -> str:
-    """Say what taking part does where it does not pay any more."""
-    against = _words(late.over.rival)
-    if late.gain.verdict == "tie":
-        return f"it changes nothing ({_tie(late.gain)}, against {against})"
-    if late.gain.verdict == "does not hold":
-        return f"it is {_better(late.gain)} than {against}"
-    return f"it cannot be told ({_doubt(late.gain)}, against {against})"
+def _does(gain: Estimate, rival: str) -> str:
+    """Say what taking part does, against a rival."""
+    against = _words(rival)
+    if gain.verdict == "tie":
+        return f"is a tie with {against} ({_tie(gain)})"
+    if gain.verdict == "inconclusive":
+        return f"has no sure gain over {against} ({_doubt(gain)})"
+    return f"is {_better(gain)} than {against}"
+
+
+def labels(advice: Advice) -> Iterator[str]:
+    """Say which samples had labels and, where some devices had none, who gains by contacts."""
+    if advice.law:
+        yield f"The labels: {advice.law}."
+    mine = [worth for worth in advice.by_labels if worth.name == advice.method]
+    for worth in mine if any(one.whom == "without labels" for one in mine) else ():
+        best = min((one for one in advice.by_labels if one.whom == worth.whom), key=_error)
+        other = "" if best.name == worth.name else f" Of all methods, {best.name} is best there."
+        beside = ", and ".join(
+            _does(rival.gain, rival.name) for rival in (worth.alone, worth.pooled) if rival.name
+        )
+        yield f"On devices {worth.whom}, taking part {beside or 'has no rival'}.{other}"
+
+
+def _by_share(advice: Advice) -> Iterator[str]:
+    """Say at which shares of labels taking part pays, for devices with labels and for others."""
+    mine = [one for one in advice.by_share if one.worth.name == advice.method]
+    for whom in dict.fromkeys(one.worth.whom for one in mine):
+        alone = {one.share: one.worth.alone for one in mine if one.worth.whom == whom}
+        gains = ", ".join(f"{_ends(one.gain)} with {percent(s)}" for s, one in alone.items())
+        if all(one.name for one in alone.values()):
+            yield (
+                f"By the share of samples that have labels, taking part gains devices {whom} over "
+                f"being alone {gains}: it pays {_where(alone)}."
+            )
+
+
+def _where(alone: Mapping[float, BestBeside]) -> str:
+    """Say at which shares of labels a gain is sure."""
+    shares = list(alone)
+    pays = [share for share, one in alone.items() if one.gain.verdict == "holds"]
+    if not pays or len(pays) == len(shares):
+        return "with each of these" if pays else "with none of these"
+    if pays == shares[: len(pays)]:
+        return f"up to {percent(pays[-1])}"
+    if pays == shares[-len(pays) :]:
+        return f"from {percent(pays[0])} on"
+    return f"with {' and '.join(map(percent, pays))} alone"
+
+
+def _error(worth: Worth) -> float:
+    return rank(worth.db)
 
 
 def _better(gain: Estimate) -> str:
@@ -184,7 +265,8 @@ def _settings(advice: Advice) -> str:
         f"{'with' if s.linear else 'without'} linear terms{' of its own' if s.personal else ''}",
         f"newcomers begin with {'the whole model' if s.newcomers == 'whole' else 'windows'}",
     ]
-    return f"The settings: {s.algorithm}, {', '.join(parts)}."
+    served = "" if advice.served else f" No live fleet can follow {advice.method} yet."
+    return f"The settings: {s.algorithm}, {', '.join(parts)}.{served}"
 
 
 def _cost(advice: Advice) -> str:
@@ -193,11 +275,12 @@ def _cost(advice: Advice) -> str:
     by = f"on the wire by tariff {tariff.name}" if tariff.adds else "of payload alone (--tariff)"
     at_first = "among them" if c.has_download else "and, not counted here,"
     busy = "" if c.per == "tick" else f" ({_bytes(c.busy)} on a day with one at every tick)"
+    contact = f"{_bytes(c.contact)} per contact, " if math.isfinite(c.contact) else ""
     return (
         f"The cost of taking part: {_bytes(c.up + c.down)} per device and {c.per} {by}, "
         f"{_bytes(c.up)} up and {_bytes(c.down)} down, mean over the time of the table; "
-        f"{_bytes(c.reading)} per reading{busy}; {at_first} one download of the whole model, "
-        f"{_bytes(c.download)}."
+        f"{contact}{_bytes(c.reading)} per reading{busy}; {at_first} one download of the whole "
+        f"model, {_bytes(c.download)}."
     )
 
 
@@ -208,7 +291,8 @@ def _bytes(number: float) -> str:
 class Behind(NamedTuple):
     """One number behind the advice, as a file or JSON has it."""
 
-    about: str  # taking part, method, one place, own unit, or cost
+    # Taking part, method, one place, with labels, without labels, own unit, or cost.
+    about: str
     learner: str
     over: str  # what the gain is over, or what bytes are of
     first: int | None  # the first reading of a device that it is about; None: all readings
@@ -229,6 +313,9 @@ def numbers(advice: Advice) -> Iterator[Behind]:
     for about, gains in (("one place", advice.at_one_place), ("method", advice.others)):
         for name, over, g in gains:
             yield Behind(about, name, over, None, None, g.runs, *g[:3], "dB")
+    for worth in advice.by_labels:
+        for name, _, g in (worth.alone, worth.pooled):
+            yield Behind(worth.whom, worth.name, name, None, None, g.runs, *g[:3], "dB")
     own, nothing = advice.in_unit, (None, None, None)
     yield Behind("own unit", own.best, own.advised, None, None, own.gain.runs, *own.gain[:3], "dB")
     for name, errors in own.errors.items():
@@ -238,6 +325,7 @@ def numbers(advice: Advice) -> Iterator[Behind]:
     costs = {
         f"{device}, up": c.up,
         f"{device}, down": c.down,
+        "contact": c.contact,
         "reading": c.reading,
         f"{device} with a reading at every tick": c.busy,
         "whole model": c.download,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +11,52 @@ from matplotlib.figure import Figure
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
 from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
-from paofed.report.run.advice_words import fleet_command, in_unit, sentences, whether
-from paofed.report.run.again import again, is_open
-from paofed.report.run.fleet_figures import (
+from paofed.report.run.advice_words import fleet_command, in_unit, labels, sentences, whether
+from paofed.report.run.figures import (
     against_traffic,
     by_device,
     newcomers_over_horizons,
+    over_label_shares,
     over_lives,
     over_time,
 )
-from paofed.report.run.gains import faults_of, gain, horizons, newcomers
-from paofed.report.run.lives import HOW, extremes, stages
-from paofed.report.run.numbers import PAGE, write_numbers
+from paofed.report.run.gains import HOW, extremes, faults_of, gain, horizons, newcomers, stages
 from paofed.report.run.tables import (
+    PAGE,
     by_group,
+    by_label_share,
+    by_labels,
     errors_and_traffic,
     faults_and_costs,
     in_target_unit,
     of_newcomers,
     recoveries,
+    write_numbers,
 )
-from paofed.report.run.what_to_do import choices, front, lead_words
+from paofed.report.run.words import again, choices, front, is_open, lead_words
 from paofed.report.shared import figures as draw
-from paofed.report.shared.captions import default_title, rank, step_size
-from paofed.report.shared.finals import finals
-from paofed.report.shared.markup import drawn, interval, number, page
+from paofed.report.shared.looks import default_title, rank, step_size
+from paofed.report.shared.pages import drawn, finals, interval, number, page
 from paofed.simulate.results.estimates import TIE, Estimate
 from paofed.simulate.results.progressive import MODELS, Progressive, Whose
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import ALONE
 from paofed.simulate.table.learners_alone import kind_of
+from paofed.table import ShownTable
 from paofed.words import counted
-from paofed.world.scenario import to_toml
+from paofed.world.scenario_text import to_toml
 from paofed.world.table.columns import column
 
-_HEADLINE = "lives"
+_HEADLINE, _SHARES = "lives", "label-shares"
 _BY_DEVICE = "Error by device; every one of them is in by-device.csv."
+
+
+_BY_SHARE = (
+    "Error of the models on the devices by the share of samples that have labels. A method's dot "
+    "is filled where taking part surely pays: the 95 % interval of its gain over being alone, "
+    f"paired over devices, is above 0 and reaches beyond {TIE} dB."
+)
 
 
 def write(
@@ -73,34 +84,36 @@ def write(
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
     """Return the figures by file name, each with its caption."""
-    judged, cold = result.progressive, result.cold_start
-    if judged is None:
+    if not isinstance(result, TableResult):
         curves = draw.learning_curves(result)
         against = draw.error_against_traffic(result, tariff=tariff)
         return {
             "curves": ("Error of the server's model on the test set.", curves),
             "traffic": ("Error of the server's model against what was sent by all.", against),
         }
+    judged, cold = result.progressive, result.cold_start
     against = against_traffic(result, judged, tariff)
-    shown = _headline_figure(result, judged, tariff)
+    shown = _headline_figure(result, tariff)
     shown |= {
         "over-time": ("Error on the samples to come, over time.", over_time(result, judged)),
         "traffic": ("Error on all samples until then, against what was sent by all.", against),
         "by-device": (_BY_DEVICE, by_device(result, judged, best(result, judged))),
     }
+    if result.label_shares is not None:
+        over_shares = over_label_shares(result, advise(result, tariff).by_share)
+        shown[_SHARES] = _BY_SHARE, over_shares
     if cold is not None:
         caption = "Devices that join late: all starts and devices together."
         shown["newcomers"] = caption, newcomers_over_horizons(result, cold)
     return shown
 
 
-def _headline_figure(
-    result: Result, judged: Progressive, tariff: Tariff
-) -> dict[str, tuple[str, Figure]]:
+def _headline_figure(result: TableResult, tariff: Tariff) -> dict[str, tuple[str, Figure]]:
     advice = advise(result, tariff)
-    if result.lives is None or advice is None or not advice.spans[0].over.rival:
+    if not advice.spans[0].over.rival:
         return {}
-    return {_HEADLINE: (HOW, over_lives(result, judged, result.lives, advice.method))}
+    shown = over_lives(result, result.progressive, result.lives, advice.method)
+    return {_HEADLINE: (HOW, shown)}
 
 
 def best(result: Result, judged: Progressive) -> list[str]:
@@ -121,20 +134,22 @@ def build(
     """Write the page; drawings come as name -> (caption, SVG)."""
     about, figures = result.provenance, drawn(drawings)
     headline = _HEADLINE if _HEADLINE in figures else next(iter(figures), "")
-    said = _over_scenario(result, tariff)
-    if result.progressive is not None:
-        said = _over_table(result, result.progressive, tariff, saved)
+    said = (
+        _over_table(result, tariff, saved)
+        if isinstance(result, TableResult)
+        else _over_scenario(result, tariff)
+    )
     return page(
         "run.html.j2",
         title=about["scenario"]["name"],
         first=figures.pop(headline, None),
+        over_shares=figures.pop(_SHARES, None),
         figures=list(figures.values()),
         counted_in=_counted_in(tariff),
         faults=faults_of(result),
         costs=faults_and_costs(result) if result.clean is not None else "",
         chosen=about.get("chosen", ()),
         recoveries=recoveries(result) if result.drifts else "",
-        newcomers=of_newcomers(result, result.cold_start) if result.cold_start else "",
         again=again(result, tariff),
         **on_device(result),
         **said,
@@ -153,34 +168,40 @@ def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
         "target": None,
         "errors": finals(result, tariff),
         "in_unit": "",
+        "newcomers": "",
     }
 
 
-def _over_table(
-    result: Result, judged: Progressive, tariff: Tariff, saved: Path | None
-) -> dict[str, Any]:
+def _over_table(result: TableResult, tariff: Tariff, saved: Path | None) -> dict[str, Any]:
     """Return what only the page of a run over a table says, or says in another way."""
-    advice, lives = advise(result, tariff), result.lives
-    lead = [] if advice is None else [whether(advice)]
-    lead += [in_unit(advice)] if advice is not None and advice.in_unit.disagrees else []
-    in_unit_of_target = of_groups = None
-    if advice is not None and lives is not None:
-        in_unit_of_target, of_groups = in_target_unit(result, lives), by_group(lives, advice.method)
+    advice, lives, cold = advise(result, tariff), result.lives, result.cold_start
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
-        "lead": lead,
-        "todo": [] if advice is None else [*sentences(advice)],
+        "lead": [
+            whether(advice),
+            *islice(labels(advice), 1),
+            *([in_unit(advice)] if advice.in_unit.disagrees else []),
+        ],
+        "todo": [*sentences(advice)],
         "tie": TIE,
-        "fleet_command": "" if advice is None else fleet_command(advice, saved),
-        "in_short": [*in_short(result, judged, advice)],
+        "fleet_command": fleet_command(advice, saved),
+        "in_short": [*in_short(result, advice)],
         "conditions": _conditions(result),
         "target": column(stream["target"]),
-        "errors": errors_and_traffic(result, judged, tariff),
-        "in_unit": in_unit_of_target,
+        "errors": errors_and_traffic(result, result.progressive, tariff),
+        "in_unit": in_target_unit(result, lives),
+        "by_labels": by_labels(advice.by_labels) if advice.by_labels else "",
+        "by_share": _by_share(advice) if advice.by_share else "",
         "group": stream.get("group"),
-        "by_group": of_groups,
+        "by_group": by_group(lives, advice.method),
+        "newcomers": of_newcomers(result, cold) if cold is not None else "",
     }
+
+
+def _by_share(advice: Advice) -> ShownTable:
+    """Return gains by the share of labels; errors of the baselines are beside it in a figure."""
+    return by_label_share(advice.by_share).without("devices", "over_db", "pooled_db")
 
 
 def on_device(result: Result) -> dict[str, Any]:
@@ -207,12 +228,11 @@ def _conditions(result: Result) -> str:
     )
 
 
-def in_short(result: Result, judged: Progressive, advice: Advice | None) -> Iterator[str]:
+def in_short(result: TableResult, advice: Advice) -> Iterator[str]:
     """Yield what the numbers say in sentences: what learning together adds here, and what not."""
-    if advice is not None and result.lives is not None:
-        found = list(stages(result.lives, advice.method))
-        if any(stage.pays for stage in found):
-            yield extremes(found, advice.method)
+    judged, found = result.progressive, list(stages(result.lives, advice.method))
+    if any(stage.pays for stage in found):
+        yield extremes(found, advice.method)
     on_device, at_server = (_best(result, judged, whose) for whose in MODELS)
     mine, theirs = judged.final(on_device, "device").db, judged.final(at_server, "server").db
     beside = {name: judged.final(name, "baseline").db for name in judged.baselines}

@@ -11,21 +11,111 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paofed.core.arrays import FloatArray
+from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.errors import InputError, unknown
-from paofed.report.shared.curves import (
+from paofed.report.shared.figures import (
     draw_band,
     draw_line,
+    literal,
     logarithmic,
     mark_drifts,
     room_for_bands,
 )
-from paofed.report.shared.figures import literal
-from paofed.report.shared.looks import UNNAMED, Style, baseline_look, styles
-from paofed.report.shared.run_curves import Bands, RunCurves, band_words, whose_curves, with_curves
+from paofed.report.shared.looks import (
+    UNNAMED,
+    Bands,
+    Cast,
+    Style,
+    band_words,
+    baseline_look,
+    cast,
+    entries,
+    rank,
+    styles,
+)
 from paofed.report.shared.style import Column, keep_ticks, measure, style
+from paofed.simulate.results.estimates import over_runs_db, student_95
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
+
+
+class RunCurve(NamedTuple):
+    """One curve: the linear errors of R runs at P points, (R, P)."""
+
+    runs: FloatArray
+
+    @property
+    def db(self) -> FloatArray:
+        """The mean over runs in dB, (P,)."""
+        found: FloatArray = over_runs_db(self.runs)[0]
+        return found
+
+    def band(self, bands: Bands) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper edge of the band around the curve in dB, (P,) each."""
+        if bands is not None and not isinstance(bands, str):
+            with np.errstate(invalid="ignore"):
+                low, high = np.percentile(decibels(self.runs), bands, axis=0)
+            return low, high
+        db, error = over_runs_db(self.runs)
+        half = error * (student_95(len(self.runs) - 1) if bands == "interval" else 1.0)
+        return db - half, db + half
+
+
+class RunCurves:
+    """The curves of a result by name; `whose` says which models of the algorithms have them."""
+
+    def __init__(self, result: Result, whose: Whose) -> None:
+        self._result, self._whose = result, whose
+        self.known = with_curves(result)
+
+    def of(self, name: str) -> RunCurve:
+        """Return the curve of an algorithm or baseline."""
+        whose = self._whose if name in self._result.algorithms else "baseline"
+        return RunCurve(self._result.run_curves_of(name, whose))
+
+    def end(self, name: str) -> float:
+        """Return the error in dB at which a curve ends, to sort by; infinite where it diverged."""
+        return rank(float(self.of(name).db[-1]))
+
+    def chosen(self, names: Iterable[str] | str | None) -> Cast:
+        """Return the curves to draw: those in `names`, all of them named.
+
+        None: all algorithms, of which as many are named as can be told apart.
+        """
+        if names is None:
+            return cast({name: self.end(name) for name in self._result.algorithms})
+        asked = [names] if isinstance(names, str) else list(names)
+        if not asked:
+            raise InputError("names is empty: expected at least one algorithm, or None for all")
+        for name in asked:
+            if name not in self.known:
+                raise InputError(unknown("algorithm", str(name), self.known))
+        return Cast(list(dict.fromkeys(asked)), [])
+
+    def entries(self, names: list[str]) -> dict[str, str]:
+        """Return what a legend calls curves: methods, with step sizes where these differ."""
+        told = entries(self._result, [name for name in names if name in self._result.algorithms])
+        return {name: told.get(name, name) for name in names}
+
+
+def with_curves(result: Result) -> list[str]:
+    """Name all that have a curve: the algorithms and, over a table, the baselines."""
+    return [*result.algorithms, *result.baselines]
+
+
+def whose_curves(result: Result, whose: Whose | None) -> Whose:
+    """Return whose models' errors are drawn: `whose` if it is given and possible.
+
+    None is the devices' models over a table, and the server's model otherwise.
+    """
+    if whose is None:
+        return result.judged_models[0]
+    if whose not in result.judged_models:
+        told = " or ".join(map(repr, result.judged_models))
+        raise InputError(f"whose is {whose!r}: expected {told}")
+    return whose
+
 
 Along = Literal["ticks", "samples", "bytes"]
 
@@ -140,7 +230,7 @@ def plot(
         if x == "ticks":
             handles += mark_drifts(drawn, result.drifts, result.drift_ticks)
         along.put_on(drawn)
-        drawn.set_ylabel(curves.words)
+        drawn.set_ylabel(result.curve_words)
         _legend(drawn, handles, is_new=axes is None)
         if isinstance(drawn.figure, Figure):
             keep_ticks(drawn.figure)

@@ -1,43 +1,156 @@
-"""Error against a key, over two keys, and against bytes with the front that methods reach."""
+"""Figures of a sweep: error against a key, and against bytes with the front that is reached."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import Tariff
-from paofed.report.shared.captions import bands
-from paofed.report.shared.curves import logarithmic
-from paofed.report.shared.figures import bytes_sent, literal
-from paofed.report.shared.looks import Style, method_name, styles
+from paofed.experiments.sweep.axes import same
+from paofed.experiments.sweep.choice import Scored
+from paofed.experiments.sweep.points import worded
+from paofed.experiments.sweep.swept import Swept
+from paofed.report.shared.figures import MOST_TICKS, bytes_sent, legend_beside, literal, logarithmic
+from paofed.report.shared.looks import Style, bands, method_name, styles
 from paofed.report.shared.style import Drawing, styled
-from paofed.report.sweep.panels import (
-    ERROR,
-    MOST_PANELS,
-    Heights,
-    Scale,
-    cases,
-    heights,
-    label,
-    mark_above,
-    marks_above,
-    panels,
-    said,
-)
-from paofed.sweeping.axes import same
-from paofed.sweeping.choice import Scored
-from paofed.sweeping.points import worded
-from paofed.sweeping.swept import SweepMap, Swept
+from paofed.report.sweep.words import said
+from paofed.words import MEAN_DB
+
+MOST_PANELS = 6  # the most cases that are drawn; all cases are in the tables
+ERROR = f"squared error ({MEAN_DB})"
+_COLUMNS = 3
+_WORST = 15.0  # dB above the best at which figures end
+_MOST_LETTERS = 40  # letters below an axis before the labels are slanted
+_FAR = 10.0  # values that differ by at least this factor go on a logarithmic axis
+
+
+def cases(swept: Swept, but: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the cases of nature beside some keys; one case if nature was drawn at random."""
+    if not swept.is_grid:
+        return [{}]
+    found: list[dict[str, Any]] = []
+    for case in swept.cases():
+        rest = {key: value for key, value in case.items() if key not in but}
+        found += [] if rest in found else [rest]
+    return found
+
+
+def panels(shown: Sequence[Mapping[str, Any]]) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel for each case; the panels share their axis of errors."""
+    columns = min(_COLUMNS, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    width, height = (5.0, 3.8) if len(shown) == 1 else (2.45 * columns, 2.6 * rows)
+    figure = Drawing(figsize=(width + 2.2, height))
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel().tolist()
+    for axes, case in zip(grid, shown, strict=False):
+        axes.set_title(literal(said(case)), fontsize=8, loc="left")
+    for axes in grid[len(shown) :]:
+        axes.set_axis_off()
+    return figure, grid[: len(shown)]
+
+
+def label(figure: Figure, grid: Sequence[Axes], x: str, handles: Sequence[Artist]) -> None:
+    """Label the axes, and put a legend beside the last panel of the first row."""
+    if len(grid) == 1:
+        grid[0].set_xlabel(x)
+        grid[0].set_ylabel(ERROR)
+    else:
+        figure.supxlabel(x)
+        figure.supylabel(ERROR)
+    legend_beside(grid[min(len(grid), _COLUMNS) - 1], handles)
+
+
+class Scale:
+    """Where the values of a key are on an axis: numbers at their places, others side by side."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = list(values)
+        self.is_numeric = bool(values) and all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in values
+        )
+        self.is_log = self.is_numeric and min(values) > 0 and max(values) >= _FAR * min(values)
+
+    def place(self, value: Any) -> float:
+        """Return where a value is on the axis."""
+        return float(value) if self.is_numeric else float(self._values.index(value))
+
+    def places(self, values: Sequence[Any]) -> FloatArray:
+        """Return where values are on the axis."""
+        return np.array([self.place(value) for value in values])
+
+    def put_on(self, axis: Axis) -> None:
+        """Give an axis the labels and scale of these values."""
+        if self.is_log:
+            logarithmic(axis)
+        if not self.is_numeric or len(self._values) <= MOST_TICKS:
+            axis.set_ticks(
+                self.places(self._values).tolist(), [literal(worded(v)) for v in self._values]
+            )
+        letters = sum(len(worded(value)) + 2 for value in self._values)
+        if not self.is_numeric:
+            room, across = 0.5 / len(self._values), isinstance(axis, XAxis)
+            axis.axes.margins(x=room if across else None, y=None if across else room)
+            if letters > _MOST_LETTERS and across:
+                axis.set_tick_params(labelrotation=30, labelsize=8)
+
+
+class Heights(NamedTuple):
+    """How far up a figure goes: errors that are worse are marked at its top."""
+
+    most: float  # errors up to this are drawn at their place, in dB
+    top: float  # where the marks of all others are, in dB
+
+    def is_above(self, error: float) -> bool:
+        """Whether an error is too large to be drawn at its place."""
+        return not error <= self.most
+
+
+def heights(grid: Sequence[Axes], found: Sequence[Scored], *, bands: bool) -> Heights:
+    """Make room for all errors but those that are far worse than the best, and for any bands."""
+    errors = [one.score.mean for one in found if not one.diverged]
+    best = min(errors, default=0.0)
+    drawn = [error for error in errors if error <= best + _WORST]
+    worst = max(drawn, default=1.0)
+    room = max(worst - best, 0.5)
+    scores = [one.score for one in found] if bands else []
+    ends = [end for one in scores for end in (one.low, one.high) if math.isfinite(end)]
+    # A band of few worlds is so wide that the curves would be flat beside it.
+    low = min(best - 0.08 * room, max(min(ends, default=best), best - room / 2))
+    high = max(worst + 0.08 * room, min(max(ends, default=worst), worst + room / 2))
+    beyond = len(drawn) < len(found)
+    grid[0].set_ylim(low, high + 0.12 * (high - low) * beyond)
+    return Heights(worst, high + 0.05 * (high - low))
+
+
+def marks_above(found: Sequence[Scored], up_to: Heights) -> list[Line2D]:
+    """Return the legend's entries for marks at the top."""
+    gone = any(one.diverged for one in found)
+    worse = any(up_to.is_above(one.score.mean) and not one.diverged for one in found)
+    marks = [(gone, "x", "diverged"), (worse, "^", f"worse than {up_to.most:.1f} dB")]
+    return [
+        Line2D([], [], ls="none", marker=mark, color="#555555", ms=5, label=told)
+        for there, mark, told in marks
+        if there
+    ]
+
+
+def mark_above(
+    axes: Axes, x: Sequence[float], found: Sequence[Scored], up_to: Heights, colour: str
+) -> None:
+    """Mark at the top the errors that are too large to be drawn at their place."""
+    for at, one in zip(x, found, strict=True):
+        if up_to.is_above(one.score.mean):
+            mark = "x" if one.diverged else "^"
+            axes.plot([at], [up_to.top], color=colour, ls="none", marker=mark, ms=5)
+
 
 _ASIDE = 0.1  # distance between marks of two methods, on an axis of words
 
@@ -179,131 +292,3 @@ def _draw_front(axes: Axes, placed: Sequence[_Placed]) -> None:
         x = [one.megabytes for one in leading] + [max(one.megabytes for one in sound)]
         y = [one.error for one in leading] + [leading[-1].error]
         axes.step(x, y, where="post", color=_FRONT, lw=0.9, zorder=0)
-
-
-_MOST_CASES = 3  # the most columns of panels
-_MOST_NUMBERS = 120  # with at most so many cells, each shows its number
-# The share of errors that have a colour of their own, and the least range in dB.
-_SHOWN, _LEAST = 0.75, 0.5
-Frames = Literal["one", "rows", "columns", "none"]  # which of the cells are framed as the best
-_MINUS = "\N{MINUS SIGN}"  # as on the axes
-_COLOURS = "viridis_r"  # the darker, the worse; readable for all, and in grey
-
-
-@styled
-def over_two(swept: Swept, across: str, down: str) -> Figure | None:
-    """Draw the error over two keys; None where no method has both."""
-    methods = [m for m in swept.methods if _has(swept, m, across) and _has(swept, m, down)]
-    shown = cases(swept, but=(across, down))[:_MOST_CASES]
-    if not methods:
-        return None
-    panels = list(product(methods, shown))
-    columns = len(shown) if len(shown) > 1 else min(_MOST_CASES, len(methods))
-    rows = math.ceil(len(panels) / columns)
-    figure = Drawing(figsize=(1.4 + 2.7 * columns, 0.5 + 2.6 * rows))
-    grid = figure.subplots(rows, columns, squeeze=False)
-    colours, frames = _colours(swept, methods), _frames(swept, across, down)
-    for axes, (method, case) in zip(grid.flat, panels, strict=False):
-        if swept.is_grid:
-            _cells(axes, swept.map(across, down, method, case), colours, frames)
-        else:
-            _marks(axes, swept, method, across, down, colours)
-        title = ", ".join(filter(None, (method_name(method), said(case))))
-        axes.set_title(literal(title), fontsize=9, loc="left")
-    for axes in grid.flat[len(panels) :]:
-        axes.set_axis_off()
-    figure.supxlabel(literal(across))
-    figure.supylabel(literal(down))
-    bar = figure.colorbar(ScalarMappable(colours, _COLOURS), ax=grid, shrink=0.8, extend="max")
-    bar.set_label(ERROR)
-    return figure
-
-
-def _has(swept: Swept, method: str, key: str) -> bool:
-    return len(swept.values(key, method)) > 1
-
-
-def _colours(swept: Swept, methods: Sequence[str]) -> Normalize:
-    """Return colours for three quarters of all errors; the worst, far off, share one."""
-    points = [point for point in swept.points if point.method in methods]
-    errors = [swept.score(point).score.mean for point in points]
-    finite = [error for error in errors if math.isfinite(error)] or [0.0]
-    low = min(finite)
-    return Normalize(low, max(low + _LEAST, float(np.quantile(finite, _SHOWN))), clip=True)
-
-
-def _cells(axes: Axes, found: SweepMap, colours: Normalize, frames: Frames) -> None:
-    """Draw a cell for each pair of values, with its number; the best has a frame."""
-    finite = np.where(np.isfinite(found.db), found.db, np.nan)
-    axes.imshow(finite, cmap=_COLOURS, norm=colours, origin="lower", aspect="auto")
-    for j, i in np.argwhere(np.isposinf(found.db)).tolist():
-        axes.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fc="#eeeeee", ec="#999999", hatch="///",
-                                 lw=0))  # fmt: skip
-    if found.db.size <= _MOST_NUMBERS:
-        _numbers(axes, found.db, colours)
-    for j, i in _least(finite, frames):
-        axes.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec="#D55E00", lw=2))
-    axes.set_xticks(range(len(found.across)), [literal(worded(v)) for v in found.across])
-    axes.set_yticks(range(len(found.down)), [literal(worded(v)) for v in found.down])
-    axes.grid(visible=False)
-    axes.tick_params(length=0, labelsize=8)
-    if sum(len(worded(value)) + 2 for value in found.across) > 45:
-        axes.tick_params(axis="x", labelrotation=40)
-    axes.spines[:].set_visible(False)
-
-
-def _least(finite: FloatArray, frames: Frames) -> Iterator[tuple[int, int]]:
-    """Yield where the least error is: of all cells, of every row or of every column."""
-    rows, columns = (np.arange(size) for size in finite.shape)
-    parts = {
-        "one": [(rows, columns)],
-        "rows": [(rows[j : j + 1], columns) for j in rows],
-        "columns": [(rows, columns[i : i + 1]) for i in columns],
-        "none": [],
-    }
-    for down, across in parts[frames]:
-        part = finite[np.ix_(down, across)]
-        if np.isfinite(part).any():
-            j, i = np.unravel_index(np.nanargmin(part), part.shape)
-            yield int(down[j]), int(across[i])
-
-
-def _frames(swept: Swept, across: str, down: str) -> Frames:
-    """Return which cells are compared: values that nature decides are not compared."""
-    given = across in swept.conditions, down in swept.conditions
-    names: dict[tuple[bool, bool], Frames] = {
-        (False, False): "one", (False, True): "rows", (True, False): "columns",
-    }  # fmt: skip
-    return names.get(given, "none")
-
-
-def _numbers(axes: Axes, db: Any, colours: Normalize) -> None:
-    for (j, i), value in np.ndenumerate(db):
-        if np.isposinf(value):
-            axes.text(i, j, "diverged", ha="center", va="center", fontsize=8, color="#444444")
-        elif np.isfinite(value):
-            colour = "white" if float(colours(value)) > 0.5 else "black"
-            said = f"{value:.1f}".replace("-", _MINUS)
-            axes.text(i, j, said, ha="center", va="center", fontsize=8, color=colour)
-
-
-def _marks(
-    axes: Axes, swept: Swept, method: str, across: str, down: str, colours: Normalize
-) -> None:
-    """Draw a mark for each point of a random design."""
-    xs, ys = Scale(swept.values(across)), Scale(swept.values(down))
-    sound, gone = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
-    errors = []
-    for point in swept.points:
-        one = swept.score(point)
-        if point.method == method and one.score.runs:
-            (gone if one.diverged else sound).append(point.values)
-            errors += [] if one.diverged else [one.score.mean]
-    xs.put_on(axes.xaxis)
-    ys.put_on(axes.yaxis)
-    x, y = (s.places([v[key] for v in sound]) for s, key in ((xs, across), (ys, down)))
-    axes.scatter(x, y, c=errors, cmap=_COLOURS, norm=colours, s=34, edgecolors="#555555", lw=0.3)
-    x, y = (s.places([v[key] for v in gone]) for s, key in ((xs, across), (ys, down)))
-    axes.scatter(x, y, c="#555555", marker="x", s=26)
-    axes.grid(visible=False)
-    axes.tick_params(labelsize=8)

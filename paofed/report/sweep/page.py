@@ -8,11 +8,14 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import Tariff, tariff_of
+from paofed.experiments.sweep.asked import to_toml as sweep_toml
+from paofed.experiments.sweep.points import worded
+from paofed.experiments.sweep.swept import Swept
 from paofed.files import write_text
 from paofed.report.shared.figures import save, save_all
-from paofed.report.shared.markup import drawn, page
-from paofed.report.sweep.figures import against, against_bytes, over_two
-from paofed.report.sweep.panels import MOST_PANELS
+from paofed.report.shared.pages import drawn, page
+from paofed.report.sweep.figures import MOST_PANELS, against, against_bytes
+from paofed.report.sweep.maps import over_two
 from paofed.report.sweep.words import (
     FLATTERED,
     BestLine,
@@ -23,11 +26,8 @@ from paofed.report.sweep.words import (
     sentences,
     unfinished,
 )
-from paofed.sweeping.asked import to_toml as sweep_toml
-from paofed.sweeping.points import worded
-from paofed.sweeping.swept import Swept
 from paofed.words import counted
-from paofed.world.scenario import to_toml as scenario_toml
+from paofed.world.scenario_text import to_toml as scenario_toml
 
 _DRAWN = tuple(
     f"{name}.{ending}" for name in ("against-*", "map-*") for ending in ("svg", "png", "pdf")

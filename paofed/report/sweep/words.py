@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
-from paofed.report.sweep.panels import said, settings
-from paofed.sweeping.choice import Best
-from paofed.sweeping.points import worded
-from paofed.sweeping.swept import Swept
+from paofed.experiments.sweep.choice import Best
+from paofed.experiments.sweep.points import Point, worded
+from paofed.experiments.sweep.swept import Swept
 from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, ShownColumn, ShownTable, estimated, known
 from paofed.words import MEAN_DB, counted, listed
 
@@ -22,6 +21,16 @@ SAME_READINGS = (
     "features differ between them, so the intervals cover those, and not what other readings would "
     "do."
 )
+
+
+def said(values: Mapping[str, Any]) -> str:
+    """Write values by key in words."""
+    return " ".join(f"{key}={worded(value)}" for key, value in values.items())
+
+
+def settings(point: Point, case: Mapping[str, Any]) -> str:
+    """Say the values of a point's keys that can be chosen, in a case."""
+    return said({k: v for k, v in point.values.items() if k not in case}) or "as it is"
 
 
 class BestLine(NamedTuple):

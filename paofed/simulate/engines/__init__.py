@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from paofed.algorithms import Algorithm
 from paofed.errors import InputError, needs_extra, unknown
-from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.trace import Trace
 

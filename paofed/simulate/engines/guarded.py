@@ -9,10 +9,10 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.core.bounded import Bounded
 from paofed.core.learners import chosen
-from paofed.core.parts import LARGEST, Channel, Learner, Part, ServerRule
+from paofed.core.parts import LARGEST, Channel, Learner, Part, ServerRule, told_sizes
 from paofed.core.rules import Newest
 from paofed.core.staleness import Geometric, is_weight
-from paofed.errors import AlgorithmError, in_one_line
+from paofed.errors import RuleError, in_one_line
 
 # So many coded messages of each direction are compared with what was sent, in every run.
 COMPARED = 32
@@ -24,10 +24,11 @@ Check = Callable[[Any], str | None]
 def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
     """Return the method with its own functions watched; the paper's functions need no watching."""
     changes: dict[str, Any] = {}
-    for direction in ("downlink", "uplink"):
+    sizes = told_sizes(method.learner, method.server, features)
+    for direction, size in (("downlink", sizes.down), ("uplink", sizes.up)):
         channel = getattr(method, direction)
         if isinstance(channel, Channel):
-            changes[direction] = _channel(method.name, direction, channel, features)
+            changes[direction] = _channel(method.name, direction, channel, size)
     if isinstance(method.server, ServerRule):
         changes["server"] = _server(method.name, method.server, features, clients)
     elif not isinstance(method.server.staleness, Geometric):
@@ -38,42 +39,69 @@ def guarded(method: Algorithm, features: int, clients: int) -> Algorithm:
 
 
 def _learner(name: str, learner: Learner, features: int) -> Learner:
-    where = f"{name}: its learner's"
-    init, kept = _begun(where, learner.init, features)
+    where = "its learner's"
+    init, kept = _begun(name, where, learner.init, features)
     return replace(
         learner,
         init=init,
-        learn=_watched(f"{where} learn", learner.learn, kept),
-        merge=_watched(f"{where} merge", learner.merge, kept),
-        model=_watched(f"{where} model", learner.model, _model_check(features)),
+        learn=_watched(name, f"{where} learn", learner.learn, kept),
+        merge=_watched(name, f"{where} merge", learner.merge, kept),
+        model=_watched(name, f"{where} model", learner.model, _model_check(features)),
+        tells=_telling(name, where, learner.tells, learner.init(features)),
+        sees=learner.sees and _watched(name, f"{where} sees", learner.sees, kept),
+        starts=learner.starts and _watched(name, f"{where} starts", learner.starts, kept),
     )
 
 
 def _server(name: str, rule: ServerRule, features: int, clients: int) -> ServerRule:
-    where = f"{name}: its server's"
-    init, kept = _begun(where, rule.init, features, clients)
+    where = "its server's"
+    init, kept = _begun(name, where, rule.init, features, clients)
     return replace(
         rule,
         init=init,
-        apply=_watched(f"{where} apply", rule.apply, kept),
-        model=_watched(f"{where} model", rule.model, _model_check(features)),
+        apply=_watched(name, f"{where} apply", rule.apply, kept),
+        model=_watched(name, f"{where} model", rule.model, _model_check(features)),
+        tells=_telling(name, where, rule.tells, rule.init(features, clients)),
+        recalls=rule.recalls and _watched(name, f"{where} recalls", rule.recalls, kept),
     )
+
+
+def _telling(name: str, where: str, tells: Any, first: Any) -> Callable[[Any], Any] | None:
+    """Return a watched `tells`, which always tells as many numbers as of the `first` state."""
+    if tells is None:
+        return None
+    size = _watched(name, f"{where} tells", tells, _wrong_told)(first).size
+
+    def kept(numbers: Any) -> str | None:
+        if _wrong_told(numbers) or numbers.size != size:
+            return (
+                f"returned {_said(numbers)}: expected {size} real numbers, as for the first state"
+            )
+        return None
+
+    return _watched(name, f"{where} tells", tells, kept)
+
+
+def _wrong_told(numbers: Any) -> str | None:
+    if not _is_list(numbers, "f") or not numbers.size:
+        return f"returned {_said(numbers)}: expected a one-dimensional array of real numbers"
+    return None
 
 
 def _weighing(name: str, rule: Newest | Bounded) -> Newest | Bounded:
     """Return a rule of ours that watches a weight by age that is somebody's own function."""
 
     def staleness(age: int) -> float:
-        where = f"{name}: its server's staleness of age {age}"
-        weight: float = _watched(where, rule.staleness, _wrong_weight)(age)
+        where = f"its server's staleness of age {age}"
+        weight: float = _watched(name, where, rule.staleness, _wrong_weight)(age)
         return weight
 
     return replace(rule, staleness=staleness)
 
 
 def _channel(name: str, direction: str, channel: Channel, features: int) -> Channel:
-    where = f"{name}: its {direction}'s"
-    init, kept = _begun(where, channel.init, features)
+    where = f"its {direction}'s"
+    init, kept = _begun(name, where, channel.init, features)
 
     def sent(returned: Any) -> str | None:
         if not isinstance(returned, tuple) or len(returned) != 2:
@@ -82,32 +110,34 @@ def _channel(name: str, direction: str, channel: Channel, features: int) -> Chan
 
     coded: dict[str, Any] = {}
     if channel.encode is not None:
-        coded["encode"] = _watched(f"{where} encode", channel.encode, _wrong_bytes)
+        coded["encode"] = _watched(name, f"{where} encode", channel.encode, _wrong_bytes)
         coded["decode"] = _watched(
-            f"{where} decode", channel.decode, lambda part: _wrong_arrival(part, features)
+            name, f"{where} decode", channel.decode, lambda part: _wrong_arrival(part, features)
         )
-    return replace(channel, init=init, send=_watched(f"{where} send", channel.send, sent), **coded)
+    return replace(
+        channel, init=init, send=_watched(name, f"{where} send", channel.send, sent), **coded
+    )
 
 
-def _watched(where: str, function: Any, check: Check) -> Callable[..., Any]:
-    """Return the function with its errors naming the place `where`."""
+def _watched(name: str, where: str, function: Any, check: Check) -> Callable[..., Any]:
+    """Return the function with its errors naming the method and the place `where` in it."""
 
     def watched(*arguments: Any) -> Any:
         try:
             returned = function(*arguments)
             wrong = check(returned)
         except Exception as error:  # somebody else's rule may raise anything
-            raise AlgorithmError(f"{where} raised {in_one_line(error)}") from error
+            raise RuleError(name, f"{where} raised {in_one_line(error)}") from error
         if wrong is not None:
-            raise AlgorithmError(f"{where} {_line(wrong)}")
+            raise RuleError(name, f"{where} {_line(wrong)}")
         return returned
 
     return watched
 
 
-def _begun(where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Check]:
+def _begun(name: str, where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Check]:
     """Return a watched `init`, and a check that later states have the form of the first."""
-    first = _watched(f"{where} init", init, _wrong_state)(*sizes)
+    first = _watched(name, f"{where} init", init, _wrong_state)(*sizes)
 
     def kept(state: Any) -> str | None:
         if type(state) is not type(first) or len(state) != len(first):
@@ -120,7 +150,7 @@ def _begun(where: str, init: Any, *sizes: int) -> tuple[Callable[..., Any], Chec
                 )
         return None
 
-    return _watched(f"{where} init", init, _wrong_state), kept
+    return _watched(name, f"{where} init", init, _wrong_state), kept
 
 
 def _wrong_state(state: Any) -> str | None:

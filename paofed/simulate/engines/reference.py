@@ -12,16 +12,28 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import BYTES_PER_COORDINATE, Traffic, mean_squared_error
-from paofed.core.parts import SERVER, Keys, Message, Part, Stamp, keys_of, not_own, travelled
+from paofed.core.parts import (
+    SERVER,
+    Keys,
+    Message,
+    Part,
+    Stamp,
+    keys_of,
+    not_own,
+    tells_model,
+    told,
+    told_sizes,
+    travelled,
+)
 from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
-from paofed.errors import AlgorithmError, InputError, TraceError
+from paofed.errors import InputError, RuleError, TraceError
 from paofed.simulate.engines.guarded import COMPARED, guarded, not_as_sent
-from paofed.simulate.results.result import Outcome
+from paofed.simulate.results.outcome import Outcome
 from paofed.world.trace import SparseTrace, Trace
 
 
@@ -109,7 +121,7 @@ def ticks(
     fleet = _Federation(
         trace, resolve(method), step_size, max_age, keys or keys_of(0), _floating(wire)
     )
-    alg, fourier_map = fleet.method, trace.fourier_map
+    alg, fourier_map, begin = fleet.method, trace.fourier_map, 0
     for n in range(trace.ticks):
         # 1. Nature, and the server's pick among those who are there.
         now = trace.at(n)
@@ -117,14 +129,19 @@ def ticks(
         errors = np.empty((2, now.client.size))
 
         for i, k in enumerate(now.client.tolist()):
-            z, y = fourier_map(now.x[i]), float(now.y[i])
+            z = fourier_map(now.x[i])
             errors[:, i] = fleet.errors(k, z, float(now.truth[i]))
+            fleet.see(k, z)
             # 2. The server shares w_n (before anything that arrives now is applied).
             if taking_part[i] and alg.exchange == "paper":
                 fleet.share(k, n, lost=now.lost_down[i])
-            # 3. The client learns.
+            # 3. The client learns from what is labelled by now, oldest first: from samples whose
+            # labels come late, each with the features and the target of its own tick, then from
+            # today's if its label is there at once. What the client rests from, it never learns.
             if taking_part[i] or alg.learns_while_away:
-                fleet.learn(k, n, z, y)
+                for j in trace.due.at(begin + i):
+                    z_then = z if j == begin + i else fourier_map(trace.x[j])
+                    fleet.learn(k, n, z_then, float(trace.y[j]))
             # 4. The client sends; a live one that has not joined yet says hello instead.
             if taking_part[i] and alg.exchange == "live" and not fleet.has_joined(k):
                 unheard = bool(now.lost_up[i] or now.lost_down[i])
@@ -139,6 +156,7 @@ def ticks(
         traffic = fleet.counted()
         # 5. The server answers, where answers wait for the message, and applies what arrives.
         fleet.receive(n)
+        begin += now.client.size
         yield fleet.state, Info(n, int(taking_part.sum()), traffic, now.client, errors)
 
 
@@ -158,14 +176,18 @@ class _Federation:
         method.require_fits(features)
         self._mu, self._limit = method.settled(step_size=step_size, max_age=max_age)
         self.method = guarded(method, features, clients)
-        self._down = _Direction(self.method, "downlink", clients, features, keys.down, wire)
-        self._up = _Direction(self.method, "uplink", clients, features, keys.up, wire)
+        sizes = told_sizes(self.method.learner, self.method.server, features)
+        self._down = _Direction(self.method, "downlink", clients, sizes.down, keys.down, wire)
+        self._up = _Direction(self.method, "uplink", clients, sizes.up, keys.up, wire)
         self._key, self._features = keys.server, features
         name, learner = method.name, self.method.learner
-        self._server = server_from(name, self.method.server, clients, trace.start)
+        self._server = server_from(
+            name, self.method.server, clients, trace.start, trace.calibration, trace.fourier_map
+        )
         self._devices = [device_from(name, learner, trace.start) for _ in range(clients)]
         self._newcomers = set(range(clients)) if trace.newcomers_whole else set()
-        self._heard = trace.heard
+        # Only a part of the server's model can hold coordinates that are a device's own.
+        self._heard = trace.heard if tells_model(self.method.server) else sizes.down
         # Clients by the tick at which their hello arrives.
         self._hellos: defaultdict[int, set[int]] = defaultdict(set)
         self._in_flight: defaultdict[int, list[Message]] = defaultdict(list)
@@ -177,10 +199,20 @@ class _Federation:
         """The state that the next tick needs."""
         return State(self.method, self._server, self._devices, self._in_flight, self._newcomers)
 
+    @property
+    def told(self) -> FloatArray:
+        """What the downlinks send parts of."""
+        return told(self.method.server, self._server)
+
     def errors(self, k: int, z: FloatArray, y: float) -> tuple[float, float]:
         """Return by how much y exceeds the prediction of the client's and of the server's model."""
         mine, theirs = self.method.learner.model(self._devices[k]), self.state.server
         return float(y - mine @ z), float(y - theirs @ z)
+
+    def see(self, k: int, z: FloatArray) -> None:
+        """Show the client the features of its sample, if its learner looks at them."""
+        if self.method.learner.sees is not None:
+            self._devices[k] = self.method.learner.sees(self._devices[k], z)
 
     def has_joined(self, k: int) -> bool:
         """Whether a client has got the server's whole model, or need not wait for it."""
@@ -193,9 +225,9 @@ class _Federation:
         instead of that part.
         """
         if self.has_joined(k):
-            part = not_own(self._down.sent(self.state.server, k, n), self._heard)
+            part = not_own(self._down.sent(self.told, k, n), self._heard)
         else:
-            part = self._down.sent_whole(self.state.server, k)
+            part = self._down.sent_whole(self.told, k)
         if part.coordinates.size and not lost:
             self._devices[k] = self.method.learner.merge(self._devices[k], part)
             self._newcomers.discard(k)
@@ -203,7 +235,7 @@ class _Federation:
     def hello(self, k: int, n: int, age: int, *, unheard: bool) -> None:
         """The client asks for the server's whole model, which comes when the hello arrives."""
         self._up.hello(k)
-        self._down.sent_whole(self.state.server, k)  # answers are counted when they are asked for
+        self._down.sent_whole(self.told, k)  # answers are counted when they are asked for
         if not unheard:
             self._hellos[n + age].add(k)
 
@@ -212,7 +244,7 @@ class _Federation:
 
         The answer comes when the message arrives; if it is `lost`, it never comes.
         """
-        self._down.expect(self.state.server, k, n)
+        self._down.expect(self.told, k, n)
         if lost:
             self._unheard.add((n, k))
 
@@ -225,7 +257,7 @@ class _Federation:
 
         Returns whether the client sent anything: nobody answers silence.
         """
-        part = self._up.sent(self.method.learner.model(self._devices[k]), k, n)
+        part = self._up.sent(told(self.method.learner, self._devices[k]), k, n)
         if part.coordinates.size and age <= self._limit and not lost:
             self._in_flight[n + age].append(Message(k, n, *part))
         return part.coordinates.size > 0
@@ -281,7 +313,7 @@ class _Direction:
     ) -> None:
         self._count = _Count()
         channel: Any = getattr(method, direction)
-        self._where = f"{method.name}: its {direction}'s"
+        self._method, self._where = method.name, f"its {direction}'s"
         self._channel, self._features, self._key, self._wire = channel, features, key, wire
         self._memory = [channel.init(features) for _ in range(clients)]
         self._to_compare = COMPARED  # so many coded messages are still compared with what was sent
@@ -301,7 +333,7 @@ class _Direction:
         if self._to_compare:
             self._to_compare -= 1
             if (wrong := not_as_sent(self._channel, before, arrived)) is not None:
-                raise AlgorithmError(f"{self._where} {wrong}")
+                raise RuleError(self._method, f"{self._where} {wrong}")
         return arrived
 
     def sent_whole(self, w: FloatArray, client: int) -> Part:

@@ -13,7 +13,7 @@ from paofed.simulate.engines.reference import replay
 from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.engines.task import Task, each, sendable
 from paofed.simulate.engines.workers import Worker
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.stopping import Report
 
 

@@ -13,8 +13,8 @@ from paofed.core.arrays import IntArray
 from paofed.core.metrics import curve_ticks
 from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.results.places import Places, Tally
-from paofed.simulate.results.result import RunRecord
 from paofed.world.realize import half_width_of, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -80,7 +80,7 @@ def _judged(
         traffic.append(info.traffic)
         server = state.server
     world = world_key(keyed["seed"], keyed["world"])
-    places = Places.of(read(scenario.table), half_width_of(scenario, world))
+    places = Places.of(read(scenario.table), half_width_of(scenario, world), trace.due_if_late)
     judged = places.judged(np.concatenate(found, axis=1), points)
     return RunRecord(
         mse=places.per_sample(judged.over_time[1], points),

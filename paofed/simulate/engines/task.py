@@ -10,7 +10,7 @@ import cloudpickle
 from paofed.algorithms import Algorithm
 from paofed.errors import AlgorithmError, InputError, ScenarioError
 from paofed.simulate.engines import Precision
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.world.worlds import Setting
 
 

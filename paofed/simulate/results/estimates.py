@@ -5,11 +5,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from paofed.core.arrays import FloatArray
+from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
 
 Verdict = Literal["holds", "does not hold", "tie", "inconclusive"]
 TIE = 0.1  # dB: an interval from no less than -TIE to no more than TIE is a tie
+FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
 
 
 class Estimate(NamedTuple):
@@ -122,6 +123,11 @@ def over_runs_db(values: FloatArray) -> tuple[Any, Any]:
     mean, error = over_runs(values)
     with np.errstate(invalid="ignore"):  # where the mean is 0 or infinite it has no relative error
         return decibels(mean), NEPERS * error / mean
+
+
+def final_ticks(ticks: IntArray) -> int:
+    """Return how many ticks at the end of a curve with points at `ticks` have the final error."""
+    return max(1, round(FINAL_SHARE * (int(ticks[-1]) + 1)))
 
 
 def final(values: FloatArray) -> Final:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.memory import require_memory
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.words import counted
 
 

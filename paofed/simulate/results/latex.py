@@ -49,8 +49,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _row(result: "Result", name: str, against: str, tariff: Tariff, whose: Whose) -> list[str]:
-    judged = result.progressive
-    final = result.final(name) if judged is None else judged.final(name, whose)
+    final = result.final(name, whose)
     gain = "" if name == against else _interval(result.compare(name, against, whose))
     sent = float(result.run_wire(name, tariff).both[:, -1].mean())
     return [_typed(name), _number(final.db), gain, size(sent).replace(" ", "~")]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray, ranks
+from paofed.core.due import Due
 from paofed.core.intervals import half_widths
 
 if TYPE_CHECKING:
@@ -80,17 +81,21 @@ class Places:
     measured: Callable[[FloatArray], FloatArray]  # turns numbers like `y` into the target's unit
     # Half the width of a device's first interval: one for all learners, or one for each.
     half_width: float | FloatArray = 1.0
+    due: Due | None = None  # when devices learn of their errors; None: at once
 
     @classmethod
-    def of(cls, readings: "Readings", half_width: float | FloatArray = 1.0) -> Self:
+    def of(
+        cls, readings: "Readings", half_width: float | FloatArray = 1.0, due: Due | None = None
+    ) -> Self:
         """Return the places of a table's samples."""
         return cls(
             readings.tick,
             readings.device,
             readings.scored,
             readings.y,
-            readings.units[-1].measured,
+            readings.target.measured,
             half_width,
+            due,
         )
 
     @cached_property
@@ -138,7 +143,8 @@ class Places:
         together = max(1, _MOST // self.tick.size)
         for begin in range(0, len(by_learner), together):
             some = by_learner[begin : begin + together].astype(np.float64)
-            widths = half_widths(some, self.device, first[begin : begin + together])
+            first_of = first[begin : begin + together]
+            widths = half_widths(some, self.device, first_of, self.due)
             for learner, (e, half) in enumerate(zip(some, widths, strict=True), begin):
                 over_time[learner] = self._over_time(e**2, points)
                 cells[learner] = self._by_cell(e[self.counts], half[self.counts])

@@ -5,14 +5,14 @@ one of before that tick, as a newcomer would be given it. All learners are judge
 samples.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import decibels
 from paofed.errors import InputError, unknown
 from paofed.simulate.results.estimates import Final, final
@@ -27,6 +27,7 @@ MODELS: tuple[Whose, ...] = ("device", "server")
 # that windows replace one by one. "old" is no newcomer: the same device over the same time, having
 # learned all along.
 WAYS = ("whole", "windows", "old")
+WITHOUT_LABELS = "device_db_without_labels"  # the key of an error in JSON
 
 
 def learner_index(learners: Names, name: str, whose: Whose) -> int:
@@ -47,6 +48,7 @@ class Progressive(ShapesShown):
     samples: IntArray  # (P,)
     device_errors: FloatArray  # (R, L, K), summed over the samples that count
     device_samples: IntArray  # (K,)
+    with_labels: BoolArray | None = None  # (R, K): which devices have labels; None: all have
 
     @property
     def baselines(self) -> list[str]:
@@ -58,6 +60,18 @@ class Progressive(ShapesShown):
         return divided(
             self.device_errors[:, self._index(name, whose)].sum(axis=-1), self.device_samples.sum()
         )
+
+    def without_labels(self, name: str, whose: Whose) -> dict[str, float]:
+        """Return the error in dB of devices without labels by its name in JSON, mean over runs.
+
+        Nothing where all devices have labels, NaN where the others have no samples that count.
+        """
+        if self.with_labels is None:
+            return {}
+        errors = np.where(self.with_labels, 0.0, self.device_errors[:, self._index(name, whose)])
+        samples = np.where(self.with_labels, 0, self.device_samples)
+        mean = divided(errors.sum(axis=-1), samples.sum(axis=-1)).mean()
+        return {WITHOUT_LABELS: float(decibels(mean))}
 
     def run_errors(self, name: str, whose: Whose) -> FloatArray:
         """Return every run's squared errors, summed since the point before each point: (R, P)."""
@@ -94,6 +108,22 @@ class Progressive(ShapesShown):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LabelShares(ShapesShown):
+    """Squared errors by device of the same L learners, with labels on other shares of the samples.
+
+    They are summed over the same samples as those of the run itself.
+    """
+
+    shares: FloatArray  # (Q,), rising
+    errors: FloatArray  # (R, L, K, Q)
+
+    def judged(self, beside: Progressive) -> Iterator[tuple[float, Progressive]]:
+        """Yield each share, with errors by device in the place of those of the run itself."""
+        for place, share in enumerate(self.shares.tolist()):
+            yield share, replace(beside, device_errors=self.errors[..., place])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ColdStart(ShapesShown):
     """Squared errors of newcomers' own models, summed from the start of each newcomer on.
 
@@ -108,11 +138,14 @@ class ColdStart(ShapesShown):
     alone: FloatArray  # (R, S, K, H): of newcomers without any contact
     last_value: FloatArray  # (S, K, H): of predicting what was measured last
     samples: IntArray  # (S, K, H)
+    # (R, S, K, H): of predicting the last label that was known; None: all labels come at once.
+    last_label: FloatArray | None = None
 
     @property
     def beside(self) -> dict[str, FloatArray]:
         """The errors of the baselines that newcomers are compared with, (..., S, K, H) each."""
-        return {"last value": self.last_value, "alone": self.alone}
+        last = self.last_value if self.last_label is None else self.last_label
+        return {"last value": last, "alone": self.alone}
 
     def independent(self, horizon: int) -> int:
         """Return how many of the starts share no sample over `horizon` ticks."""
@@ -142,7 +175,3 @@ class ColdStart(ShapesShown):
         a = self.algorithms.tolist().index(name)
         errors: FloatArray = self.errors[:, a, WAYS.index(way)]
         return errors
-
-    def joined_db(self, name: str, way: str) -> FloatArray:
-        """Return the errors of newcomers to an algorithm's fleet in dB, by start and horizon."""
-        return self.by_start_db(self.joined(name, way))

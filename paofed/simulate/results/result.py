@@ -1,24 +1,22 @@
 """The result of a simulation: curves, traffic, models, and their provenance."""
 
 import json
-import platform
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from paofed.archives import save_arrays
-from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import Traffic, decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
-from paofed.errors import InputError, needs_extra, unknown
+from paofed.errors import FileError, InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
-from paofed.simulate.results import stored
+from paofed.simulate.results import forms
 from paofed.simulate.results.citing import cited
 from paofed.simulate.results.estimates import (
     Estimate,
@@ -29,9 +27,10 @@ from paofed.simulate.results.estimates import (
     over_runs_db,
 )
 from paofed.simulate.results.latex import to_latex
-from paofed.simulate.results.lives import Lives
+from paofed.simulate.results.lives import OwnUnit
 from paofed.simulate.results.merging import HeldResult, joined, merged
-from paofed.simulate.results.progressive import MODELS, ColdStart, Progressive, Whose
+from paofed.simulate.results.progressive import MODELS, Whose
+from paofed.simulate.results.recovery import Recovery, recoveries
 from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
 from paofed.simulate.results.words import in_short
 from paofed.words import ShapesShown
@@ -39,8 +38,6 @@ from paofed.words import ShapesShown
 if TYPE_CHECKING:
     import polars
 
-FINAL_SHARE = 0.05  # the final error is the mean over the last 5 % of the ticks
-RECOVERED_DB = 1.0  # a curve has recovered when it is at most this far above its error before
 # The names in tables of the counts of Traffic, in its order, and of the bytes on the wire.
 SENT_COLUMNS = (
     "sent_up",
@@ -55,96 +52,22 @@ SENT_COLUMNS = (
 )
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that compute results."""
-    found = {"python": platform.python_version()}
-    for package in ("paofed", "numpy", "numba"):
-        with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
-
-
 def usual_every(ticks: int) -> int:
     """Return the usual ticks between two points of a curve: 10, but at most about 200 points."""
     return max(10, ticks // 200)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Outcome(ShapesShown):
-    """The outcome of one algorithm over one trace of N ticks, with D features."""
-
-    server_model: FloatArray  # (D,), after the last tick
-    mse: FloatArray  # (N,), linear mean over the test set after each tick
-    traffic: IntArray  # (7, N), sent until each tick, whether or not it arrived: see Traffic
-
-    @property
-    def sent(self) -> IntArray:
-        """The coordinates sent up and down until each tick, (N,)."""
-        now = Traffic(*self.traffic)
-        sent: IntArray = now.coordinates_up + now.coordinates_down
-        return sent
-
-    @property
-    def sent_up(self) -> int:
-        """The coordinates sent up in all."""
-        return int(Traffic(*self.traffic).coordinates_up[-1])
-
-    @property
-    def sent_down(self) -> int:
-        """The coordinates sent down in all."""
-        return int(Traffic(*self.traffic).coordinates_down[-1])
-
-    @property
-    def payload(self) -> int:
-        """The bytes of all messages, up and down, without those that a transport adds."""
-        now = Traffic(*self.traffic)
-        return int(now.payload_up[-1] + now.payload_down[-1])
-
-    @property
-    def final_db(self) -> float:
-        """The error after the last tick in dB."""
-        return float(decibels(self.mse[-1]))
-
-    @property
-    def diverged_at(self) -> int | None:
-        """The first tick whose error is not a finite number, or None."""
-        bad = np.flatnonzero(~np.isfinite(self.mse))
-        return int(bad[0]) if bad.size else None
-
-    def save(self, path: str | Path, provenance: Mapping[str, object]) -> None:
-        """Write the arrays, and where they came from, as one `.npz`, whole or not at all."""
-        arrays = {
-            "server_model": self.server_model,
-            "mse": self.mse,
-            "sent_up": np.array(self.sent_up),
-            "sent_down": np.array(self.sent_down),
-            "provenance": np.array(json.dumps({**provenance, "versions": versions()})),
-        }
-        save_arrays(Path(path), arrays)
-
-
-def _later(module: str) -> Any:
+def later(module: str) -> Any:
     """Import a module that shows or uses results when it is needed: results work without it."""
     return import_module(module)
 
 
-class RunRecord(NamedTuple):
-    """What an engine returns of one run: A algorithms, P points of a curve, D features."""
-
-    mse: FloatArray  # (A, P)
-    traffic: IntArray  # (A, 7, P), sent until each point: see Traffic
-    models: FloatArray  # (A, D), the server's after the last tick
-    over_time: FloatArray  # (A, 2, P): see Tally; (A, 2, 0) where there is a test set
-    cells: FloatArray  # (A, 2, 5, C): see Tally; (A, 2, 5, 0) where there is a test set
-
-
-class Recovery(NamedTuple):
-    """How the mean curve recovered from one drift; errors are infinite where it has diverged."""
-
-    tick: int  # the first tick whose samples have a changed target
-    before_db: float  # mean over the last 5 % of all ticks before; NaN without a point before
-    worst_db: float  # largest error until the next drift or the end; NaN without a point there
-    ticks: int | None  # from the end of the drift until within 1 dB of `before_db`; None: never
+def without_table(provenance: Mapping[str, Any], origin: str = "this result") -> FileError:
+    """Return the refusal of a result that is not over a table; `origin` is what people call it."""
+    return FileError(
+        f"{origin} is a run over {provenance['scenario']['name']}, which has no table: expected "
+        f"one over a table, whose columns devices measure"
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -158,39 +81,32 @@ class Clean(ShapesShown):
     @classmethod
     def of(cls, result: "Result") -> Self:
         """Take the errors from a result without faults."""
-        finals = [
-            [
-                result.progressive.run_finals(name, "device")
-                if result.progressive is not None
-                else np.full(result.runs, np.nan),
-                result.run_finals(name),
-            ]
-            for name in result.algorithms
-        ]
-        return cls(mse=result.mse, finals=np.moveaxis(np.array(finals), -1, 0))
+        finals = [result.finals_by_model(name) for name in result.algorithms]
+        return cls(mse=result.mse, finals=np.stack(finals, axis=1))
 
 
-_PARTS: Mapping[str, type[Any]] = {
-    "progressive": Progressive,
-    "lives": Lives,
-    "cold_start": ColdStart,
-    "clean": Clean,
-}
 _ARRAYS = ("ticks", "mse", "traffic", "models")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
-    """The result of A algorithms over R runs that share their worlds, with P points of a curve."""
+class Result(ABC):
+    """The result of A algorithms over R runs that share their worlds, with P points of a curve.
+
+    A run over worlds has a WorldResult, whose models are judged on test sets; a run over a table a
+    TableResult, whose models are judged on the samples to come.
+    """
+
+    # Whose models have errors. Where nobody says whose model is meant, it is the first of these.
+    judged_models: ClassVar[tuple[Whose, ...]]
+    # What is drawn of a model over time: see run_curves_of.
+    curve_words: ClassVar[str]
+    _parts: ClassVar[Mapping[str, type[Any]]]  # the records that a result may hold, by field
 
     provenance: Mapping[str, Any]  # scenario, algorithms, seed, versions, ...
     ticks: IntArray  # (P,), 0-based; errors are those of the model after the tick
     mse: FloatArray  # (R, A, P), linear
     traffic: IntArray  # (R, A, 7, P), sent until each point: see Traffic
     models: FloatArray  # (R, A, D), the server's after the last tick
-    progressive: Progressive | None = None  # only over a table
-    lives: Lives | None = None  # only over a table
-    cold_start: ColdStart | None = None  # only over a table, where it was asked for
     clean: Clean | None = None  # only of a scenario with faults, where it was asked for
 
     @property
@@ -220,23 +136,17 @@ class Result:
         return int(self.provenance["scenario"].get("stream", {}).get("drift_ticks", 0))
 
     @property
+    def baselines(self) -> list[str]:
+        """The names of the baselines, which a run over a table alone has."""
+        return []
+
+    @property
+    @abstractmethod
     def samples_seen(self) -> FloatArray:
         """The number of samples that the whole fleet has had until each point, (P,).
 
         Over a table samples are counted; for a scenario they are the expected number.
         """
-        if self.progressive is not None:
-            return self.progressive.samples.cumsum().astype(np.float64)
-        scenario = self.provenance["scenario"]
-        samples, clients = scenario["stream"].get("samples"), int(scenario["clients"])
-        if samples is None:
-            raise InputError(
-                "how many samples a fleet has seen is not known of worlds of one's own: "
-                "expected a scenario or a table"
-            )
-        in_all = sum(samples[len(samples) * client // clients] for client in range(clients))
-        seen: FloatArray = (self.ticks + 1) * (in_all / scenario["ticks"])
-        return seen
 
     def run_curves(self, name: str) -> FloatArray:
         """Return the linear error curve of every run, (R, P)."""
@@ -286,28 +196,41 @@ class Result:
         """Return the mean curve in dB and its standard error in dB (first order), (P,) each."""
         return over_runs_db(self.run_curves(name))
 
-    @property
-    def _twentieth(self) -> int:
-        """The number of ticks that are 5 % of all."""
-        return max(1, round(FINAL_SHARE * (int(self.ticks[-1]) + 1)))
+    def own_unit(self, name: str, whose: Whose) -> OwnUnit | None:
+        """Return the error of a learner in the target's own unit, which only tables have."""
+        del name, whose
+        return None
 
-    def run_finals(self, name: str) -> FloatArray:
-        """Return the linear error of the server's model in every run, (R,).
+    @abstractmethod
+    def run_finals(self, name: str, whose: Whose = "server") -> FloatArray:
+        """Return the linear final error of a model in every run, (R,): by default the server's.
 
         It is the mean over the last 5 % of the ticks; over a table, over all samples that count.
         """
-        if self.progressive is not None:
-            return self.progressive.run_finals(name, "server")
-        last = self.ticks >= self.ticks[-1] + 1 - self._twentieth
-        finals: FloatArray = self.run_curves(name)[:, last].mean(axis=-1)
-        return finals
 
-    def final(self, name: str) -> Final:
+    @abstractmethod
+    def run_curves_of(self, name: str, whose: Whose) -> FloatArray:
+        """Return the linear error curves to draw of a learner's model, one of every run, (R, P).
+
+        They are on the test set; over a table, at each point, on all samples until then.
+        """
+
+    def finals_by_model(self, name: str) -> FloatArray:
+        """Return the linear final errors of every run, (R, 2): the devices' and the server's.
+
+        The errors of devices are NaN where only the server's model is judged.
+        """
+        nothing = np.full(self.runs, np.nan)
+        judged = self.judged_models
+        finals = [self.run_finals(name, who) if who in judged else nothing for who in MODELS]
+        return np.stack(finals, axis=-1)
+
+    def final(self, name: str, whose: Whose = "server") -> Final:
         """Return the error over the last 5 % of the ticks in dB, with its standard error.
 
         Over a table it is the error over all samples that count.
         """
-        return final(self.run_finals(name))
+        return final(self.run_finals(name, whose))
 
     def compare(self, a: str, b: str, whose: Whose = "server") -> Estimate:
         """Estimate by how many dB the final error of `a` is below that of `b`, run by run.
@@ -315,16 +238,9 @@ class Result:
         Below 0, `a` is worse. Over a table, `whose` says which models are compared: the "server"'s
         or those of the devices ("device").
         """
-        finals = [decibels(self._whose_finals(name, whose)) for name in (a, b)]
+        finals = [decibels(self.run_finals(name, whose)) for name in (a, b)]
         with np.errstate(invalid="ignore"):  # where both diverged there is no difference
             return estimate(finals[1] - finals[0])
-
-    def _whose_finals(self, name: str, whose: Whose) -> FloatArray:
-        if self.progressive is not None:
-            return self.progressive.run_finals(name, whose)
-        if whose != "server":
-            raise InputError(f"whose is {whose!r}: expected 'server', since this is no table")
-        return self.run_finals(name)
 
     def clean_finals(self, name: str, whose: Whose = "server") -> FloatArray:
         """Return the linear final error that every run would have had without faults, (R,)."""
@@ -335,50 +251,32 @@ class Result:
 
     def recovery(self, name: str) -> list[Recovery]:
         """Return how the mean curve recovered from every drift."""
-        mean, _ = self.curve(name)
-        mean = np.where(np.isfinite(mean), mean, np.inf)
-        longer = max(self.drift_ticks, 1) - 1  # a drift of one tick is done in its first
-        begins, ends = self.drifts, [*self.drifts[1:], int(self.ticks[-1]) + 1]
-        done = [begin + longer for begin in begins]
-        times = zip([0, *done], begins, done, ends, strict=False)
-        return [self._recovery(mean, *drift) for drift in times]
-
-    def _recovery(self, mean: FloatArray, past: int, begin: int, done: int, end: int) -> Recovery:
-        since = max(past, begin - self._twentieth)  # what another drift did does not count
-        early, first, arrived, beyond = np.searchsorted(self.ticks, (since, begin, done, end))
-        # Where the 5 % hold no point of the curve, the last one before them will do.
-        before = mean[max(min(early, first - 1), 0) : first]
-        after = mean[first:beyond]
-        usual = before.mean() if before.size else np.nan
-        worst = after.max() if after.size else np.nan
-        there = mean[arrived:beyond]
-        near = np.isfinite(there) & (there <= 10 ** (RECOVERED_DB / 10) * usual)
-        back = self.ticks[arrived:beyond][near]
-        return Recovery(
-            tick=begin,
-            before_db=float(decibels(usual)),
-            worst_db=float(decibels(worst)),
-            ticks=int(back[0]) - done if back.size else None,
-        )
+        return recoveries(self.ticks, self.curve(name)[0], self.drifts, self.drift_ticks)
 
     def diverged(self, name: str) -> tuple[int, int | None]:
         """Return in how many runs the error stopped being finite, and the first tick of that."""
-        bad = ~np.isfinite(self.mse[:, self._index(name)])
-        if self.progressive is not None:
-            bad &= self.progressive.samples > 0  # without samples there is no error to be finite
+        bad = self._judged_at & ~np.isfinite(self.mse[:, self._index(name)])
         points = np.flatnonzero(bad.any(axis=0))
         return int(bad.any(axis=1).sum()), int(self.ticks[points[0]]) if points.size else None
+
+    @property
+    def _judged_at(self) -> BoolArray:
+        """The points at which there is something to judge a model by, (P,)."""
+        return np.ones(self.ticks.shape, dtype=bool)
 
     def save(self, path: str | Path) -> None:
         """Write everything as one `.npz`, whole or not at all."""
         arrays, provenance = self._held()
         held = {**arrays, "provenance": np.array(json.dumps(provenance))}
-        save_arrays(Path(path), held, stored.RESULT)
+        save_arrays(Path(path), held, forms.RESULT)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a result that `save` wrote; any other file raises one clear error."""
-        return cls._of(*stored.load(Path(path)))
+        """Read a result that `save` wrote; any other file raises one clear error.
+
+        Result.load reads both kinds, TableResult.load and WorldResult.load one kind alone.
+        """
+        return cls._of(HeldResult(*forms.load(Path(path))), str(path))
 
     @classmethod
     def merge(cls, parts: "Iterable[Result]") -> Self:
@@ -388,7 +286,7 @@ class Result:
         else (scenario, algorithms, seed, versions, ...) are refused, and so is a run that is there
         twice with different numbers, unless two types of processors computed it.
         """
-        return cls._of(*merged([part._held() for part in parts]))
+        return cls._of(merged([part._held() for part in parts]))
 
     @classmethod
     def concat(cls, parts: "Iterable[Result]") -> Self:
@@ -397,25 +295,37 @@ class Result:
         The results must be of the same runs (scenario, seed, runs, versions, ...), so that their
         algorithms can be compared run by run. An algorithm that is there twice is refused.
         """
-        return cls._of(*joined([part._held() for part in parts]))
+        return cls._of(joined([part._held() for part in parts]))
 
     def _held(self) -> HeldResult:
         """Return all arrays by their names in a file, and the provenance."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        for part in _PARTS:
+        for part in self._parts:
             held = getattr(self, part)
             for field in fields(held) if held is not None else ():
-                arrays[f"{part}/{field.name}"] = getattr(held, field.name)
+                if (array := getattr(held, field.name)) is not None:
+                    arrays[f"{part}/{field.name}"] = array
         return HeldResult(arrays, self.provenance)
 
     @classmethod
-    def _of(cls, arrays: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
-        held: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
-        for part, kind in _PARTS.items():
-            names = {field.name: f"{part}/{field.name}" for field in fields(kind)}
-            if not arrays.keys().isdisjoint(names.values()):
-                held[part] = kind(**{field: arrays[name] for field, name in names.items()})
-        return cls(provenance=provenance, **held)
+    def _of(cls, held: HeldResult, origin: str = "this result") -> Self:
+        """Make the result, over a table or over worlds, that these arrays are of."""
+        # Both kinds are made of this class, whose module must be there first.
+        from paofed.simulate.results.table_result import TableResult
+        from paofed.simulate.results.world_result import WorldResult
+
+        kind: type[Result] = TableResult if forms.is_over_table(held.arrays) else WorldResult
+        if not issubclass(kind, cls):
+            if kind is WorldResult:
+                raise without_table(held.provenance, origin)
+            raise FileError(f"{origin} is a run over a table: expected one over worlds")
+        values: dict[str, Any] = {name: held.arrays[name] for name in _ARRAYS}
+        for part, record in kind._parts.items():
+            names = {field.name: f"{part}/{field.name}" for field in fields(record)}
+            if not held.arrays.keys().isdisjoint(names.values()):
+                there = {key: name for key, name in names.items() if name in held.arrays}
+                values[part] = record(**{key: held.arrays[name] for key, name in there.items()})
+        return kind(provenance=held.provenance, **values)
 
     def to_csv(
         self, path: str | Path, tariff: Tariff | str = "payload", of: TableOf = "curves"
@@ -434,7 +344,7 @@ class Result:
         Bytes are those of `tariff`. Numbers that are not finite are null.
         """
         with needs_extra("Result.to_json"):
-            as_json = _later("paofed.report.run.summary").as_json
+            as_json = later("paofed.report.run.words").as_json
         return json.dumps(as_json(self, tariff_of(tariff)))
 
     def to_polars(
@@ -497,7 +407,7 @@ class Result:
         the "device"s' or the "server"'s.
         """
         with needs_extra("Result.plot"):
-            figures = _later("paofed.figures")
+            figures = later("paofed.figures")
         return figures.plot(
             self, names, axes=axes, x=x, bands=bands, labels=labels, colours=colours,
             tariff=tariff, whose=whose, column=column,
@@ -512,60 +422,29 @@ class Result:
         this result, if there is one: the page then says how to make a fleet from it.
         """
         with needs_extra("Result.report"):
-            page = _later("paofed.report.run.page")
+            page = later("paofed.report.run.page")
         make_folder(Path(folder))
         page.write(self, Path(folder), tariff, None if saved is None else Path(saved))
         return Path(folder) / "report.html"
 
     @property
     def advice(self) -> Any:
-        """What to do after a run over a table: a record of numbers, which prints as sentences.
+        """What to do after a run over a table: see TableResult.advice."""
+        raise without_table(self.provenance)
 
-        None after any other run. Bytes are those of payload alone.
-        """
-        with needs_extra("Result.advice"):
-            return _later("paofed.report.run.advice").advise(self)
+    def predictor(self, *_: Any, **__: Any) -> Any:
+        """Return what predicts by a model of a run over a table: see TableResult.predictor."""
+        raise without_table(self.provenance)
 
-    def predictor(self, name: str | None = None) -> Any:
-        """Return what predicts by a model that a run over a table has left, as `paofed.predictor`.
-
-        The model is the server's of the algorithm `name` after the last tick, of the first run.
-        Without a name, it is that of the algorithm whose server's model has predicted best.
-        """
-        with needs_extra("Result.predictor"):
-            return _later("paofed.report.run.table_run").TableRun.of(self).predictor(name)
-
-    def fleet(
-        self,
-        folder: str | Path,
-        name: str | None = None,
-        *,
-        model: str = "first",
-        settings: Any = None,
-        **values: Any,
-    ) -> Any:
-        """Make the folder of a fleet that does what was run over a table; return its `Fleet`.
-
-        It is what `paofed fleet init FOLDER --from` the file of this result makes. `folder` is new
-        or empty. `name` is the algorithm; without one, it is the advised or else the best that can
-        be served. The fleet begins with the `model` that the run began with ("first") or ended with
-        ("final"). `settings` say where its broker is and who may speak to it: a `Settings` of
-        paofed.live.fleet.settings (None: a broker on this machine, certificates, and the folder's
-        name). `values` are fields of the manifest that are to be different, such as `step_size` or
-        `tick_seconds`; the latter is needed where the times of the table are plain numbers.
-        """
-        with needs_extra("Result.fleet", "sim,fleet"):
-            run_fleet = _later("paofed.report.run.run_fleet")
-            run = _later("paofed.report.run.table_run").TableRun.of(self)
-            return run_fleet.made_fleet(
-                run, Path(folder), name, model=model, settings=settings, values=values
-            )
+    def fleet(self, *_: Any, **__: Any) -> Any:
+        """Make a fleet that does what was run over a table: see TableResult.fleet."""
+        raise without_table(self.provenance)
 
     def __repr__(self) -> str:
         return in_short(self)
 
     def _repr_html_(self) -> str:
-        html: str = _later("paofed.report.shared.notebook").as_html(self)
+        html: str = later("paofed.report.run.notebook").as_html(self)
         return html
 
     def summary(self, tariff: Tariff | str = "payload") -> list[dict[str, Any]]:
@@ -581,19 +460,7 @@ class Result:
             "diverged_runs": runs,
             "diverged_at": tick,
             "recovery": [found._asdict() for found in self.recovery(name)],
-            **self._on_device(name),
         }
-
-    def _on_device(self, name: str) -> dict[str, float]:
-        if self.progressive is None:
-            return {}
-        db, error = self.progressive.final(name, "device")
-        found = {"device_db": db, "device_standard_error": error}
-        if self.lives is not None:
-            for prefix, whose in zip(("device_", ""), MODELS, strict=True):
-                own = self.lives.own_unit(name, whose)._asdict()
-                found |= {f"{prefix}{key}": value for key, value in own.items()}
-        return found
 
     def _index(self, name: str) -> int:
         if name not in self.algorithms:

@@ -74,8 +74,8 @@ def _runs(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
         "run": [run for _, run in result.places],
         **_numbers(mse=mse, db=decibels(mse)),
     }
-    if result.progressive is not None:
-        device = result.progressive.run_finals(name, "device")
+    if "device" in result.judged_models:
+        device = result.run_finals(name, "device")
         told |= _numbers(device_mse=device, device_db=decibels(device))
     ends = {column: counts[:, -1] for column, counts in sent.items()}
     return {**told, **_numbers(**ends), "tariff": tariff.name}
@@ -84,8 +84,8 @@ def _runs(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
 def _finals(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
     final, sent = result.final(name), result.mean_sent(name, tariff)
     told = {"algorithm": name, "runs": result.runs, "db": final.db, "db_se": final.standard_error}
-    if result.progressive is not None:
-        device = result.progressive.final(name, "device")
+    if "device" in result.judged_models:
+        device = result.final(name, "device")
         told |= {"device_db": device.db, "device_db_se": device.standard_error}
     ends = {column: float(counts[-1]) for column, counts in sent.items()}
     return {**told, **ends, "tariff": tariff.name, "diverged_runs": result.diverged(name)[0]}

@@ -4,7 +4,6 @@ import math
 from typing import TYPE_CHECKING
 
 from paofed.simulate.results.estimates import Final
-from paofed.simulate.results.progressive import MODELS
 from paofed.table import number
 from paofed.words import counted, size, table
 
@@ -36,19 +35,17 @@ def in_short(result: "Result") -> str:
 
 def finals_of(result: "Result", name: str) -> dict[str, Final]:
     """Return the final errors of an algorithm by name: over a table it has two models, else one."""
-    if result.progressive is None:
-        return {"error": result.final(name)}
-    return {f"{whose} error": result.progressive.final(name, whose) for whose in MODELS}
+    judged = result.judged_models
+    words = {whose: "error" if len(judged) == 1 else f"{whose} error" for whose in judged}
+    return {word: result.final(name, whose) for whose, word in words.items()}
 
 
 def _told(result: "Result", name: str) -> tuple[str, str]:
-    several = result.progressive is not None
     errors = ", ".join(
-        f"{whose.partition(' ')[0]} {_error(final)}" if several else _error(final)
-        for whose, final in finals_of(result, name).items()
+        f"{word.removesuffix('error')}{_error(final)}"
+        for word, final in finals_of(result, name).items()
     )
-    if result.lives is not None:
-        own = result.lives.own_unit(name, "device")
+    if (own := result.own_unit(name, "device")) is not None:
         errors += f", device RMSE {own.rmse:.4g} (R2 {own.r2:.3f})"
     return errors, size(float(result.run_wire(name).both[:, -1].mean()))
 

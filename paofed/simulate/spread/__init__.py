@@ -1,1 +1,1 @@
-"""Work that can be spread and interrupted: units with keys, a store of units, executors."""
+"""Work that can be spread and interrupted: jobs with keys, a store of jobs, executors."""

@@ -9,14 +9,14 @@ from paofed.files import require_folder
 
 
 class Crew(NamedTuple):
-    """Who computes and where units are kept; passed on to `run` as `run(..., **crew._asdict())`."""
+    """Who computes and where jobs are kept; passed on to `run` as `run(..., **crew._asdict())`."""
 
     workers: int | None = None  # threads or processes of this machine; None: all cores
     executor: Executor | None = None  # computes instead of this machine; None: this machine
-    store: Path | str | None = None  # a folder of finished units; None: units are not kept
+    store: Path | str | None = None  # a folder of finished jobs; None: jobs are not kept
 
 
-HERE = Crew()  # this machine's cores; units are not kept
+HERE = Crew()  # this machine's cores; jobs are not kept
 
 
 def checked(crew: Crew) -> Crew:

@@ -6,6 +6,7 @@ This is the only file that imports Dask, which is in the extra `paofed[cluster]`
 import asyncio
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
@@ -32,6 +33,7 @@ T = TypeVar("T")
 
 _PATIENCE = 10.0  # seconds that a scheduler has to answer
 _FOR_WORKERS = 10.0  # seconds that then one of its workers has to appear
+_LOOK = 1.0  # seconds between two looks whether the scheduler is still there
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def dask_executor(address: str | None = None, workers: int | None = None) -> Ite
             client = stack.enter_context(_on_this_machine(workers or os.cpu_count() or 1))
         else:
             client = stack.enter_context(_connected(address))
-        yield _DaskExecutor(client)
+        yield stack.enter_context(_DaskExecutor(client))
 
 
 class _DaskExecutor(Executor):
@@ -58,21 +60,46 @@ class _DaskExecutor(Executor):
     def __init__(self, client: Client) -> None:
         self._client = client
         self._place = client.scheduler.address
+        self._out: set[Future[Any]] = set()
+        self._over = threading.Event()
+        self._watchdog = threading.Thread(target=self._watch, daemon=True, name="dask watchdog")
+        self._watchdog.start()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Let a worker call a function; cancelling the returned future cancels the call."""
-        if self._client.status not in ("running", "connecting"):
-            raise ExecutorError(
-                f"the Dask scheduler at {self._place} has gone: see to it, and start again; a "
-                f"store keeps what was finished"
-            )
+        if self._has_gone():
+            raise self._gone()
         # `pure=False`: Dask calls the function even if it has called it before with these
         # arguments.
         asked = self._client.submit(fn, *args, **kwargs, pure=False)
         promised = Future[T]()
+        self._out.add(promised)
+        promised.add_done_callback(self._out.discard)
         promised.add_done_callback(partial(_give_up, asked))
         asked.add_done_callback(partial(_settle, promised))
         return promised
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 (as Executor has it)
+        """End the watchdog; the cluster goes on."""
+        self._over.set()
+        self._watchdog.join()
+
+    def _watch(self) -> None:
+        """Fail what is out when the scheduler has gone, for nobody else would ever end it."""
+        while not self._over.wait(_LOOK):
+            if self._has_gone():
+                for promised in list(self._out):
+                    with suppress(InvalidStateError):
+                        promised.set_exception(self._gone())
+
+    def _has_gone(self) -> bool:
+        return self._client.status not in ("running", "connecting")
+
+    def _gone(self) -> ExecutorError:
+        return ExecutorError(
+            f"the Dask scheduler at {self._place} has gone: see to it, and start again; a store "
+            f"keeps what was finished"
+        )
 
 
 def _settle(promised: Future[Any], asked: DaskFuture) -> None:
@@ -198,7 +225,7 @@ def _require_able(client: Client, address: str) -> None:
 
 
 def _require_same(place: str, versions: dict[str, dict[str, str]]) -> None:
-    """Refuse other versions of packages without which a unit could not even be unpickled."""
+    """Refuse other versions of packages without which a job could not even be unpickled."""
     theirs, ours = _needed(versions), _needed(get_versions())
     for name, here in ours.items():
         if theirs[name] != here:

@@ -1,7 +1,7 @@
 """What decides the digits of a number beside the question: the program, and the processor.
 
-Units that were computed by another program are different units. Units computed on another type of
-processor are the same units, but their last digits may differ: so each unit says where it was
+Jobs that were computed by another program are different jobs. Jobs computed on another type of
+processor are the same jobs, but their last digits may differ: so each job says where it was
 computed.
 """
 
@@ -10,12 +10,24 @@ import platform
 from functools import cache
 from pathlib import Path
 
+from paofed.digest import digest
 from paofed.errors import InputError
-from paofed.simulate.results.result import versions
+from paofed.simulate.results.outcome import versions
 
 # The rooms of the package whose code decides numbers.
 DECIDING = ("core", "algorithms", "world", "simulate")
+_BESIDE = ("durations.py",)  # reads the lengths of ticks that a table's texts give
 _SHOWN = 12  # digits of a digest that people are shown
+
+
+def content(value: object) -> str:
+    """Return a digest of what a value is; `program` says what the package's own rooms are."""
+    try:
+        return digest(value, known=[f"paofed.{room}" for room in DECIDING])
+    except InputError as error:
+        raise InputError(
+            f"{error}, so nothing that depends on it can be kept in a store: run without one"
+        ) from error
 
 
 @cache
@@ -63,7 +75,8 @@ def host() -> str:
 def _sources() -> str:
     """Return a digest of the package's own code, as far as it decides numbers."""
     root, found = Path(__file__).parents[2], hashlib.sha256()
-    for path in sorted(path for room in DECIDING for path in (root / room).rglob("*.py")):
+    rooms = (path for room in DECIDING for path in (root / room).rglob("*.py"))
+    for path in sorted([*rooms, *(root / name for name in _BESIDE)]):
         said = path.relative_to(root).as_posix().encode(), path.read_bytes()
         found.update(b"".join(len(part).to_bytes(8) + part for part in said))
     return found.hexdigest()

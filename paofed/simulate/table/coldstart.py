@@ -18,15 +18,16 @@ import numpy as np
 from paofed.algebra import one_thread_algebra
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.due import due_of
 from paofed.core.random import some_of
 from paofed.errors import InputError
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.family import Simulation, in_family, settle
+from paofed.simulate.engines.fast.nature import joining, without
 from paofed.simulate.results.progressive import WAYS, ColdStart
-from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.stopping import Report, stoppable
-from paofed.simulate.table.baselines import Alone, SampleBatch, repeated
+from paofed.simulate.table.baselines import Alone, Learned, SampleBatch, repeated
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -73,20 +74,20 @@ def starts_of(readings: "Readings", count: int) -> Starts:
 
 
 def with_cold_starts(
-    result: Result,
+    result: TableResult,
     scenario: Scenario,
     methods: Sequence[Algorithm],
     starts: Starts,
     workers: int,
     report: Report,
-) -> Result:
+) -> TableResult:
     """Let devices of a table join late, each in turn, in the world of every run of a result.
 
     The algorithms must be of the fast engine's family. `report` hears of parts of runs.
     """
     readings, precision = read(scenario.table), result.provenance["precision"]
     settled = [settle(method, scenario.step_size, scenario.max_age) for method in methods]
-    joined, alone = [], []
+    joined, alone, last_label = [], [], []
     for world, run in result.places:
         trace = realize_samples(scenario, world, run, seed=result.provenance["seed"])
         with ThreadPoolExecutor(workers) as pool, stoppable(report) as heard:
@@ -96,6 +97,9 @@ def with_cold_starts(
         joined.append(np.concatenate([young, old[:, None]], axis=1))
         with one_thread_algebra():
             alone.append(_alone(trace, starts, scenario.step_size))
+        if scenario.labels is not None:
+            known = repeated(readings, trace.labels)
+            last_label.append(_summed(known**2, readings, starts))
     found = ColdStart(
         algorithms=np.array([method.name for method in methods]),
         devices=starts.devices,
@@ -105,6 +109,7 @@ def with_cold_starts(
         alone=np.stack(alone),
         last_value=_summed(repeated(readings) ** 2, readings, starts),
         samples=_summed(np.ones(len(readings.y)), readings, starts).astype(np.int64),
+        last_label=np.stack(last_label) if last_label else None,
     )
     return replace(result, cold_start=found)
 
@@ -121,7 +126,7 @@ def _newcomer(
     """Return the errors (A, 2, S, H) of one device that joins at each start, for both ways."""
     # Made over the whole trace, for the ages of all messages; then without the device's samples.
     fleet = Simulation.over(trace, methods, precision)
-    joined, fleet.nature = fleet.nature, layout.without(fleet.nature, device)
+    joined, fleet.nature = fleet.nature, without(fleet.nature, device)
     ways = WAYS[:2]
     errors = np.empty((len(methods), len(ways), starts.begins.size, starts.horizons.size))
     for s, begin in enumerate(starts.begins.tolist()):
@@ -129,7 +134,7 @@ def _newcomer(
         since = trace.tick[own] - begin
         fleet.advance(int(starts.begins[s - 1]) if s else 0, begin)
         for w, way in enumerate(ways):
-            newcomer = fleet.branch(joined)
+            newcomer = fleet.branch(joining(joined, device, begin))
             newcomer.join(device, whole=way == "whole")
             newcomer.advance(begin, begin + int(starts.horizons[-1]))
             squared = newcomer.errors[:, 0, own].astype(np.float64) ** 2
@@ -162,6 +167,9 @@ def _alone(trace: SparseTrace, starts: Starts, step_size: float) -> FloatArray:
     for begin, seen in zip(starts.begins, _after(starts, trace.tick, trace.client), strict=True):
         z = trace.fourier_map(trace.x[seen])
         part = SampleBatch(z, trace.y[seen], trace.tick[seen], trace.client[seen])
+        if trace.labels is not None:
+            due = due_of(part.tick, part.device, trace.labels.at(seen))
+            part = part._replace(learned=Learned(due, z[due.sample], part.y[due.sample]))
         errors = Alone(trace.clients, trace.start, step_size).follow(part)
         squared.append(_by_horizon(errors**2, part.tick - begin, part.device, starts))
     return np.stack(squared)

@@ -87,24 +87,21 @@ def learning_curve(
     points: IntArray,
     *,
     detail: Detail = Detail(),  # noqa: B008  (a tuple of numbers)
-    noisy: bool = True,
     from_end: bool = False,
     modes: Modes | None = None,
     report: Callable[[float], None] = lambda _: None,
 ) -> LearningCurve:
     """Follow mean and spread from zero models, noting the error after the ticks `points`.
 
-    Without `noisy`, the targets of samples are seen without noise; the difference of the two curves
-    is what noise adds. With `from_end`, means begin where they end, if it pays to solve for that:
-    then the spread alone has to be followed. `modes` are those of the fleet's R, if they are known
-    already.
+    With `from_end`, means begin where they end, if it pays to solve for that: then the spread alone
+    has to be followed. `modes` are those of the fleet's R, if they are known already.
     """
     ticks = int(points[-1]) + 1
     with one_thread_algebra():
         (reach,) = require_followed(fleet, [method], settings, ticks, modes=modes)
         known = Modes.of(fleet.moments.R) if modes is None else modes
         to_follow = ticks if from_end and fleet.drifting is None else 0
-        spread = spread_of(fleet, known, method, reach, detail, noisy=noisy, to_follow=to_follow)
+        spread = spread_of(fleet, known, method, reach, detail, to_follow)
         test_noise, y_test = float(fleet.test_noise), fleet.tests_at(points)
         least = _least_errors(fleet, points)
         second = fleet.z_test.T @ fleet.z_test / len(fleet.y_test)
@@ -129,8 +126,6 @@ def spread_of(
     method: Algorithm,
     reach: Reach,
     detail: Detail,
-    *,
-    noisy: bool,
     to_follow: int,
 ) -> Spread:
     """Start to follow an algorithm in the way that fits what travels.
@@ -151,10 +146,10 @@ def spread_of(
     if whole:
         means = mean_models(fleet, modes, method, reach, driven=True)
         begin_at_end(means, reach, to_follow)
-        return WholeSpread(fleet, reach, groups, alpha, means, detail, noisy=noisy)
+        return WholeSpread(fleet, reach, groups, alpha, means, detail)
     in_modes = ModelsInModes(fleet, modes, method, reach, driven=True)
     begin_at_end(in_modes, reach, to_follow)
-    return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail, noisy=noisy)
+    return PartialSpread(fleet, method, reach, groups, alpha, in_modes, detail)
 
 
 def _least_errors(fleet: FleetInTheory, points: IntArray) -> FloatArray:
@@ -180,10 +175,8 @@ class PartialSpread:
         alpha: FloatArray,
         means: ModelsInModes,
         detail: Detail,
-        *,
-        noisy: bool,
     ) -> None:
-        """`alpha` are the weights of the ages that count; `noisy`: targets have noise."""
+        """`alpha` are the weights of the ages that count."""
         parts = method.require_paper_parts("theory")
         moments, mu = fleet.moments, reach.mu
         self._exchange: CovarianceExchange = (
@@ -191,9 +184,7 @@ class PartialSpread:
             if parts.downlink.coordinated
             else Uncoordinated(groups, fleet, parts, alpha, mu, detail)
         )
-        self._learning = Learning(
-            fleet, groups, mu, detail, away=method.learns_while_away, noisy=noisy
-        )
+        self._learning = Learning(fleet, groups, mu, detail, away=method.learns_while_away)
         self._means, self._stride = means, detail.stride
         classes, total = groups.size.size, groups.group_size.size
         self._state = Covariances.zero(classes, total, moments.r.shape[1], detail.precision)

@@ -49,12 +49,8 @@ class Learning:
         detail: Detail,
         *,
         away: bool,
-        noisy: bool,
     ) -> None:
-        """`away`: members learn at every sample, not at contacts alone.
-
-        `noisy`: targets have noise.
-        """
+        """`away`: members learn at every sample, not at contacts alone."""
         stride, precision = detail.stride, detail.precision
         self._mu, self._stride, self._seldom = mu, stride, detail.seldom
         self.rate = groups.data if away else groups.contact
@@ -73,7 +69,7 @@ class Learning:
         self._z, self._weights = samples.z.astype(precision), samples.weights.astype(precision)
         targets = fleet.targets_after_drifts(everyone, detail.points)
         self._targets = [y.astype(precision) for y in targets]
-        self._target_noise = (samples.noise * noisy).astype(precision)
+        self._target_noise = samples.noise.astype(precision)
         self._members = [np.flatnonzero(groups.of_client == f) for f in range(groups.size.size)]
         self._pool = ThreadPoolExecutor(THREADS)
         # The noise in use; the noise as it was computed last, and when.

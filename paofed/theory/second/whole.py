@@ -34,10 +34,8 @@ class WholeSpread:
         alpha: FloatArray,
         means: MeanModels,
         detail: Detail,
-        *,
-        noisy: bool,
     ) -> None:
-        """`alpha` are the weights of the ages; `noisy`: targets have noise."""
+        """`alpha` are the weights of the ages."""
         moments, precision = fleet.moments, detail.precision
         everyone = np.arange(len(moments.R))
         samples = fleet.samples(everyone, detail.points)
@@ -69,8 +67,7 @@ class WholeSpread:
         self._points = weights.ravel().astype(precision)
         targets = fleet.targets_after_drifts(everyone, detail.points)
         self._y = [y.ravel().astype(precision) for y in targets]
-        noise = samples.noise * noisy
-        self._noise = np.repeat(noise, samples.y.shape[1]).astype(precision)
+        self._noise = np.repeat(samples.noise, samples.y.shape[1]).astype(precision)
         # past[a, b] is the covariance of the models of two ticks, in a circle of `size` ticks.
         self._size, D = int(ages[-1]) + 2, rates.size
         self._past = np.zeros((self._size, self._size, D, D), precision)

@@ -6,7 +6,6 @@ with which a device computes the same numbers.
 """
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
@@ -14,11 +13,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.core.arrays import BoolArray, FloatArray, IntArray
+from paofed.core.arrays import BoolArray, IntArray
 from paofed.core.columns.calendar import CYCLES, Calendar, Cycle
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import MOST_LAG, Cyclic, Number
 from paofed.core.columns.transform import Transform
-from paofed.core.columns.words import Compass, OneHot
+from paofed.core.scaling import is_constant
+from paofed.durations import seconds
 from paofed.errors import InputError
 
 TRANSFORMS: Mapping[str, str] = {
@@ -92,37 +93,6 @@ class Column(NamedTuple):
     def is_one_number(self) -> bool:
         """Whether the column gives one number of the reading itself, as a target must."""
         return self.transform in _SCALED and not (self.lag or self.diff)
-
-
-class Unit(NamedTuple):
-    """What one number that a model sees stands for; converts from the measured value and back."""
-
-    name: str = ""  # the column
-    mean: float = 0.0
-    spread: float = 1.0
-    logarithm: bool = False
-    one_number: bool = True  # whether the column gives this number alone, and of the reading itself
-
-    @classmethod
-    def of(cls, record: Transform) -> "Unit":
-        """Return the unit of each of the numbers of a column."""
-        if not isinstance(record, Number):
-            return cls(record.name, one_number=False)
-        scaling = record.offset, record.scale, record.logarithm
-        return cls(record.name, *scaling, one_number=record.lags == (0,))
-
-    def measured(self, values: FloatArray) -> FloatArray:
-        """Return the measured values of what a model sees."""
-        return self._number.measured(values)
-
-    def learned(self, values: FloatArray) -> FloatArray:
-        """Return what a model sees of measured values; a log1p takes negative values as 0."""
-        known = np.maximum(values, 0.0) if self.logarithm else values
-        return self._number.numbers(known)[:, 0]
-
-    @property
-    def _number(self) -> Number:
-        return Number(self.name, self.mean, self.spread, self.logarithm)
 
 
 def column(text: str) -> Column:
@@ -209,8 +179,7 @@ def _standardised(number: Number, past: BoolArray, *values: NDArray[Any]) -> Num
     if not known.size:
         raise InputError(f"{label} has no value in the calibration period: calibrate longer")
     mean, spread = float(known.mean()), float(known.std())
-    # The computed spread of equal values may be a little above 0, by rounding.
-    if spread <= 1e-9 * abs(mean) or spread == 0.0:
+    if is_constant(mean, spread):
         raise InputError(
             f"{label} is always {mean:g} in the calibration period, so it has no spread: "
             f"leave it out, calibrate longer, or take it raw"
@@ -233,41 +202,6 @@ def _categories(col: Column, names: NDArray[Any]) -> tuple[str, ...]:
             f"most {_MOST_CATEGORIES}, since each becomes an input; leave it out"
         )
     return tuple(known)
-
-
-_UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-
-
-def seconds(text: str) -> float | None:
-    """Read a duration such as 15min, 1h or 30d; None where the text is something else.
-
-    >>> seconds("15min"), seconds("2w"), seconds("2014-03-01")
-    (900.0, 1209600.0, None)
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(ms|s|min|h|d|w)", text.strip())
-    length = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    return length if 0 < length < math.inf else None
-
-
-def duration_text(length: float) -> str:
-    """Write a duration as `seconds` reads it.
-
-    >>> duration_text(3600.0), duration_text(5400.0), duration_text(1e-5)
-    ('1h', '90min', '0.00001s')
-    """
-    for unit in ("w", "d", "h", "min", "s"):
-        if length >= _UNITS[unit] and length % _UNITS[unit] == 0:
-            return f"{number_text(length / _UNITS[unit])}{unit}"
-    return f"{number_text(length)}s"
-
-
-def number_text(number: float) -> str:
-    """Write a number without an exponent so that the very same number is read again.
-
-    >>> number_text(360.0), number_text(1e7 / 3)
-    ('360', '3333333.3333333335')
-    """
-    return np.format_float_positional(number, trim="-")
 
 
 def positive(text: str) -> float | None:

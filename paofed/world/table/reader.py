@@ -85,6 +85,7 @@ def readings_of(table: Table) -> Readings:
         previous=_previous(rows.device, values[:, -1])[now],
         x_past=values[past, :-1],
         y_past=values[past, -1],
+        last_past=_last(rows, values[:, -1], len(devices)),
         scored=_scored(source, line, table.score_from, rows.tick[now]),
         groups=_groups(source, table.group, devices, device),
         doubts=(*source.doubts, *costly(parts), *_doubts(line, rows, len(device))),
@@ -216,6 +217,13 @@ def _ticks(source: Source, rows: Rows, line: Timeline) -> int:
             f"expected fewer than 2^31: take longer ticks (`tick`, perhaps with `duplicates`)"
         )
     return ticks
+
+
+def _last(rows: Rows, y: FloatArray, devices: int) -> FloatArray:
+    """Return the last known target of each device in the calibration period."""
+    last, known = np.full(devices, math.nan), np.isfinite(y) & (rows.tick < 0)
+    last[rows.device[known]] = y[known]  # of several values of a device, the last one stays
+    return last
 
 
 def _previous(device: IntArray, y: FloatArray) -> FloatArray:

@@ -5,14 +5,15 @@ Most tables are full of gaps, so no array here has a place for every device at e
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.core.features import Ranges, median_distance
 from paofed.words import counted, listed
-from paofed.world.table.columns import Unit
 from paofed.world.table.timeline import Timeline
 
 
@@ -37,6 +38,8 @@ class Readings:
     previous: FloatArray
     x_past: FloatArray  # (C, d): inputs of the calibration period, in order of time
     y_past: FloatArray  # (C,)
+    # (K,): the last target of each device in the calibration period; NaN where there is none.
+    last_past: FloatArray
     scored: int  # the first tick whose errors count
     doubts: tuple[str, ...]  # what looks wrong with the table, though it can be used
     groups: tuple[str, ...] = ()  # the group of every device; empty where the table has no groups
@@ -52,14 +55,19 @@ class Readings:
         return tuple(record.recipe for record in self.columns)
 
     @property
-    def units(self) -> tuple[Unit, ...]:
-        """The units of the inputs and, last, of the target."""
-        return tuple(Unit.of(record) for record in self.columns for _ in record.labels)
+    def units(self) -> tuple[Transform, ...]:
+        """The record of each number that a model sees, the target's last."""
+        return tuple(record for record in self.columns for _ in record.labels)
+
+    @property
+    def target(self) -> Number:
+        """The record of the target."""
+        return cast(Number, self.columns[-1])  # as `fit` makes of a target's column
 
     @property
     def scale(self) -> str:
         """What a difference of 1 in the target means, in measured units."""
-        return f"{self.units[-1].spread:.3g} of {self.columns[-1].labels[0]}"
+        return f"{self.target.scale:.3g} of {self.target.labels[0]}"
 
     @property
     def inputs(self) -> int:

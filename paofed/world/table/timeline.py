@@ -8,18 +8,14 @@ import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.columns.calendar import zone_of
+from paofed.durations import duration_text, number_text, seconds
 from paofed.errors import FileError, InputError, shown
-from paofed.world.table.columns import (
-    duration_text,
-    finite,
-    number_text,
-    positive,
-    seconds,
-)
+from paofed.world.table.columns import finite, positive
 from paofed.world.table.times import FIRST, LAST, Times, instant
 
 _MOST_COUNTED = 2.0**53  # ticks; times are floats, which count no further
 _ROUNDING = 1e-6  # a part of a tick: by how much a moment on a boundary may miss it
+_DAY = 86400.0  # seconds
 _PARTS = range(1, 61)  # the usual step divided by these numbers is tried as the length of a tick
 
 
@@ -42,6 +38,15 @@ class Timeline(NamedTuple):
     def from_on(self, moment: float) -> int:
         """Return the first tick that is not before a moment."""
         return int(np.ceil((moment - self.origin) / self.tick - _ROUNDING))
+
+    def of_day(self, ticks: IntArray) -> IntArray:
+        """Return which tick of its day, in UTC, each tick is; times must be of a calendar.
+
+        Ticks with the same number are at the same time of day, but up to a tick apart where no
+        whole number of ticks makes a day. Each tick of a day or longer has the number 0.
+        """
+        moments = self.origin + (ticks + _ROUNDING) * self.tick
+        return (moments % _DAY // self.tick).astype(np.int64)
 
     def moment(self, text: str, what: str) -> float:
         """Read a share of the time covered (10%), a length from its beginning (30d), or a time."""

@@ -91,7 +91,8 @@ def bits_of_value(bits: int) -> int:
     if type(bits) is not int or not (_FEWEST <= bits <= _MOST or bits == PLAIN):
         raise AlgorithmError(
             f"bits is {bits!r}: expected a whole number from {_FEWEST} to {_MOST}, or {PLAIN} for "
-            f"plain values"
+            f"plain values",
+            key="bits",
         )
     return bits
 

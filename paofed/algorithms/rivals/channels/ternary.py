@@ -29,7 +29,7 @@ from paofed.algorithms.rivals.channels.encoding import (
     largest,
 )
 from paofed.algorithms.rivals.channels.top_k import Told, begin
-from paofed.algorithms.rivals.options import count
+from paofed.algorithms.rivals.options import OF_A_LINK, count
 from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Message, Part, ServerRule, Stamp
@@ -176,6 +176,7 @@ def ternary(*, k: int = 4, down: int = 4) -> Algorithm:
         encode=encode,
         decode=partial(decode, k),
         waives=("values of the model",),  # changes travel instead of values
+        why_not=OF_A_LINK,
     )
     # A message that repeats the server's values would be added to them, since the server takes it
     # as a change: so neither promise holds.

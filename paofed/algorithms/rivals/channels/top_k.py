@@ -27,7 +27,7 @@ from paofed.algorithms.rivals.channels.encoding import (
     unpacked,
     width_of,
 )
-from paofed.algorithms.rivals.options import count
+from paofed.algorithms.rivals.options import OF_A_LINK, count
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Bytes, Channel, Part, Stamp, placed
 
@@ -76,6 +76,10 @@ def top_k(*, k: int = 4, down: int = 4) -> Algorithm:
     """PAO-Fed-U1 whose clients send the k coordinates that moved most; `down` come back."""
     count("down", down)
     uplink = Channel(
-        send=partial(send, count("k", k)), init=begin, encode=encode, decode=partial(decode, k)
+        send=partial(send, count("k", k)),
+        init=begin,
+        encode=encode,
+        decode=partial(decode, k),
+        why_not=OF_A_LINK,
     )
     return replace(pao_fed("u1", shared=down), name="top-k", uplink=uplink)

@@ -18,7 +18,7 @@ import numpy as np
 from paofed.algorithms.base import Algorithm
 from paofed.algorithms.pao_fed import pao_fed
 from paofed.algorithms.rivals.channels.encoding import uncoordinated
-from paofed.algorithms.rivals.options import count, positive
+from paofed.algorithms.rivals.options import OF_A_LINK, count, positive
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Channel, Part, Stamp, draws, placed, silence
 from paofed.errors import AlgorithmError, unknown
@@ -85,7 +85,7 @@ def triggered(
     silent contacts in any case.
     """
     if rule not in RULES:
-        raise AlgorithmError(unknown("rule", str(rule), RULES))
+        raise AlgorithmError(unknown("rule", str(rule), RULES), key="rule")
     numbers = (
         count("shared", shared),
         positive("threshold", threshold),
@@ -95,5 +95,6 @@ def triggered(
         send=partial(RULES[rule], *numbers),
         init=begin,
         waives=("never silent",),  # clients are silent at times, which is the point
+        why_not=OF_A_LINK,
     )
     return replace(pao_fed("u1", shared=shared), name="triggered", uplink=uplink)

@@ -25,5 +25,8 @@ def decaying(*, shared: int | None = 4, half: float = 1000.0) -> Algorithm:
 
     With `shared` None, Online-FedSGD likewise.
     """
-    learner = Learner(learn=partial(learn, positive("half", half)))
+    learner = Learner(
+        learn=partial(learn, positive("half", half)),
+        why_not="its step depends on the tick, which a device cannot always know",
+    )
     return replace(row_of(shared), name="decaying", learner=learner)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count, positive, row_of
+from paofed.algorithms.rivals.options import FOR_EACH, count, positive, row_of
 from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
@@ -67,5 +67,6 @@ def ace(*, rate: float = 1.0, memory: int = KEPT, shared: int | None = None) -> 
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "order independence"),
         reach=memory,
+        why_not=FOR_EACH,
     )
     return replace(row_of(shared), name="ace", server=server)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count, number, row_of
+from paofed.algorithms.rivals.options import FOR_EACH, count, number, row_of
 from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Learner, Message, Part, ServerRule, Stamp, placed
@@ -133,7 +133,7 @@ def aso_fed(
     no fixed point and may leave the hull.
     """
     if type(dynamic) is not bool:
-        raise AlgorithmError(f"dynamic is {dynamic!r}: expected yes or no")
+        raise AlgorithmError(f"dynamic is {dynamic!r}: expected yes or no", key="dynamic")
     pull, beta = number("pull", pull, 0.0), number("beta", beta, 0.0, 1.0)
     learner = Learner(
         learn=partial(learn, pull, beta, dynamic),
@@ -146,5 +146,6 @@ def aso_fed(
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull"),
         reach=memory,
+        why_not=FOR_EACH,
     )
     return replace(row_of(shared), name="aso-fed", server=server, learner=learner)

@@ -25,7 +25,7 @@ from paofed.algorithms.rivals.channels.quantised import (
     rounded,
     scale_of,
 )
-from paofed.algorithms.rivals.options import count, positive, row_of
+from paofed.algorithms.rivals.options import STEPS_DIVERGE, count, positive, row_of
 from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp, draws
@@ -125,5 +125,6 @@ def ca2fl(
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
         reach=memory,
+        why_not=STEPS_DIVERGE,
     )
     return replace(row_of(shared), name="ca2fl", server=server)

@@ -60,10 +60,18 @@ def cached_mean(*, shared: int | None = None, bits: int = PLAIN) -> Algorithm:
     Earlier values of other clients go on counting, so the model is no fixed point, and a client
     that takes back an earlier value may move the model out of the hull.
     """
-    server = ServerRule(apply=averaged, init=begin, waives=("fixed point", "convex hull"))
+    server = ServerRule(
+        apply=averaged,
+        init=begin,
+        waives=("fixed point", "convex hull"),
+        why_not="it keeps the last model of every device, and fed-async, which does not, is better "
+        "at the same bytes",
+    )
     row = replace(row_of(shared), name="cached-mean", server=server)
     if bits == PLAIN:
         return row
     if shared is None:
-        raise AlgorithmError(f"bits is {bits!r}: expected windows for it, give `shared` too")
+        raise AlgorithmError(
+            f"bits is {bits!r}: expected windows for it, give `shared` too", key="bits"
+        )
     return replace(row, uplink=quantised_window(shared, bits, ahead=1))

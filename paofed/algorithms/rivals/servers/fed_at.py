@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count, row_of
+from paofed.algorithms.rivals.options import FOR_EACH, count, row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -100,5 +100,6 @@ def fed_at(*, tiers: int = 5, shared: int | None = None) -> Algorithm:
         apply=tiered,
         init=partial(begin, count("tiers", tiers)),
         waives=("fixed point", "convex hull"),
+        why_not=FOR_EACH,
     )
     return replace(row_of(shared), name="fed-at", server=server)

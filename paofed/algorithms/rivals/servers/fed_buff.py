@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import count, positive, row_of
+from paofed.algorithms.rivals.options import STEPS_DIVERGE, count, positive, row_of
 from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
@@ -78,5 +78,6 @@ def fed_buff(
         init=partial(begin, count("memory", memory)),
         waives=("fixed point", "convex hull", "untouched coordinates", "order independence"),
         reach=memory,
+        why_not=STEPS_DIVERGE,
     )
     return replace(row_of(shared), name="fed-buff", server=server)

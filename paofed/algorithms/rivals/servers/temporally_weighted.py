@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import number, row_of
+from paofed.algorithms.rivals.options import FOR_EACH, number, row_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 
@@ -71,5 +71,6 @@ def temporally_weighted(*, base: float = e / 2, shared: int | None = None) -> Al
         apply=partial(faded, number("base", base, 1.0)),
         init=begin,
         waives=("fixed point", "convex hull"),
+        why_not=FOR_EACH,
     )
     return replace(row_of(shared), name="temporally-weighted", server=server)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.lookout import Sight
-from paofed.live.server.metrics import CONTENT_TYPE, prometheus
+from paofed.live.server.prometheus import CONTENT_TYPE, prometheus
 from paofed.live.server.status import Status
 from paofed.live.server.validation import Validation
 from paofed.live.server.web import predictions

@@ -71,10 +71,10 @@ class _WithoutCollecting(event.Listener):
 event.register("numba:compile", _WithoutCollecting())
 
 
-_LASTING = "once in this environment, about ten seconds"
+_LASTING = "once in this environment, ten seconds to a minute"
 _PASSING = (
-    "about ten seconds, and every time again, since no folder was found that is yours alone to "
-    "write; NUMBA_CACHE_DIR=FOLDER keeps them there"
+    "ten seconds to a minute, and every time again, since no folder was found that is yours alone "
+    "to write; NUMBA_CACHE_DIR=FOLDER keeps them there"
 )
 
 

@@ -11,15 +11,15 @@ from paofed.core.features import FourierMap
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.task import Place
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.results.places import Places, Tally
-from paofed.simulate.results.result import Outcome, RunRecord
 from paofed.simulate.stopping import Report, ignored
 from paofed.world.realize import World, half_width_of, make_world, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.trace import SparseTrace, Targets, Trace
-from paofed.world.worlds import Setting, SizedWorlds
+from paofed.world.worlds import Setting, SizedWorlds, trace_of
 
 
 class Compiled(Protocol):
@@ -81,17 +81,19 @@ def over_setting(
 ) -> RunRecord:
     """Run compiled methods over one run, and return its record.
 
-    Worlds of one's own and tables are simulated by `listed`, as a list of samples; a scenario with
-    laws by `drawn`.
+    Worlds of one's own, tables, and scenarios whose labels are rare or late are simulated by
+    `listed`, as a list of samples; any other scenario by `drawn`.
     """
     seed, world, run, every = (place[key] for key in ("seed", "world", "run", "every"))
-    if isinstance(setting, SizedWorlds):
-        trace = setting.trace(world, run)
+    if isinstance(setting, SizedWorlds) or (
+        setting.labels is not None and not isinstance(setting.stream, Table)
+    ):
+        trace = trace_of(setting, world, run, seed=seed)
         simulation, test = listed(trace.sparse(), judged=False), judge_of(trace)
     elif isinstance(setting.stream, Table):
         samples = realize_samples(setting, world, run, seed=seed)
         half_width = half_width_of(setting, world_key(seed, world))
-        places = Places.of(read(setting.stream), half_width)
+        places = Places.of(read(setting.stream), half_width, samples.due_if_late)
         return follow(listed(samples, judged=True), setting.ticks, every, places, report, pool)
     else:
         made = make_world(setting, seed, world)

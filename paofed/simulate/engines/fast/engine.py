@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
-from paofed.errors import AlgorithmError
+from paofed.algorithms.setup import resolve
+from paofed.errors import AlgorithmError, RuleError
 from paofed.simulate.engines import Engine, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.compiling import note_compilation
@@ -18,7 +18,7 @@ from paofed.simulate.engines.fast.own.compiler import refusal
 from paofed.simulate.engines.fast.own.method_run import BrokenRuleError
 from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.engines.task import Task, each
-from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.stopping import Report, stoppable
 from paofed.world.trace import Trace
 
@@ -117,9 +117,10 @@ def _told_by_the_reference(
         yield
     except BrokenRuleError as broken:
         again([method for method in methods if method.name == broken.method])
-        raise AlgorithmError(
-            f"{broken.method}: a compiled rule failed ({broken}), and the reference engine finds "
-            f"nothing wrong: run with engine='reference'"
+        raise RuleError(
+            broken.method,
+            f"a compiled rule failed ({broken}), and the reference engine finds nothing wrong: run "
+            f"with engine='reference'",
         ) from broken
 
 

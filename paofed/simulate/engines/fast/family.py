@@ -16,29 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.metrics import Traffic
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting
+from paofed.simulate.engines.fast.nature import ages_of, drawn_nature, moment, traced, wrong_of
 from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
 from paofed.simulate.engines.task import Place
-from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.world.realize import World
 from paofed.world.scenario import Scenario
 from paofed.world.trace import SparseTrace, Trace
 from paofed.world.worlds import Setting
-
-__all__ = [
-    "Precision",
-    "Simulation",
-    "ThreadPool",
-    "in_family",
-    "replay",
-    "run",
-]
 
 _Record = TypeVar("_Record", FamilyModels, Moment)
 _ALL_PHASES = kernels.EVENTS | kernels.PICK | kernels.LEARN | kernels.SERVE
@@ -75,8 +67,8 @@ def run(
     def drawn(made: World) -> Simulation:
         # Worlds of one's own never get here: they are lists of samples.
         law = cast(Scenario, scenario)
-        wrong = layout.wrong_of(law, seed=seed, world=world, run=run)
-        nature, ages = layout.drawn(law, made, run, wrong), layout.ages_of(law)
+        wrong = wrong_of(law, seed=seed, world=world, run=run)
+        nature, ages = drawn_nature(law, made, run, wrong), ages_of(law)
         return Simulation(
             settled, nature, ages, made.fourier_map, law.clients, precision,
             newcomers_whole=law.newcomers == "whole",
@@ -142,7 +134,7 @@ class Simulation:
             newcomers_whole=newcomers_whole,
         )  # fmt: skip
         self.blocks = len(self.model.blocks) - 1
-        self.moment = layout.moment(len(methods), clients, inputs, self.blocks)
+        self.moment = moment(len(methods), clients, inputs, self.blocks)
 
     @classmethod
     def over(
@@ -154,7 +146,7 @@ class Simulation:
         judged: bool = False,
     ) -> Self:
         """Make a simulation of a trace."""
-        nature, ages = layout.traced(trace), np.unique(trace.delay[trace.available])
+        nature, ages = traced(trace), np.unique(trace.delay[trace.available])
         return cls(
             methods, nature, ages, trace.fourier_map, trace.clients, precision, judged=judged,
             start=trace.start, newcomers_whole=trace.newcomers_whole, heard=trace.heard,
@@ -198,7 +190,8 @@ class Simulation:
         return busy
 
     def _run(self, n0: int, n1: int, phases: int, b0: int, b1: int) -> None:
-        kernels.advance(self.nature, self.moment, self.family, self.model, n0, n1, phases, b0, b1)
+        advance = kernels.advance_due if self.nature.due.begin.size else kernels.advance
+        advance(self.nature, self.moment, self.family, self.model, n0, n1, phases, b0, b1)
 
     @property
     def server(self) -> FloatArray:

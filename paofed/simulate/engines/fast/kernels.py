@@ -493,10 +493,7 @@ def _learn(
             answered = answered or answers[slot, a, k] or model.joins[a, k] == n
         if everyone or answered:
             _catch_up(nature, moment, family, model, n, block, k, everyone)
-            for a in range(answers.shape[1]):
-                if answers[slot, a, k] or model.joins[a, k] == n:
-                    answers[slot, a, k] = 0
-                    _hear(family, model, k, a, n)
+            _hear_answers(family, model, k, n)
 
 
 @_pasted
@@ -577,20 +574,87 @@ def _observe(nature: Any, moment: Any, n: Any, block: Any, k: Any, everyone: Any
 def _take(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: Any, i: Any) -> None:
     """Let algorithm a learn sample i of client k, and exchange if this is a contact."""
     z, y = model.mapped[block, i % GROUP], moment.y[block, i]
-    contact = moment.available[k] and moment.todo[block, i] == n
-    takes_part = contact and (not family.picks[a] or moment.picked[a, k])
-    newcomer = model.joins[a, k] != JOINED
-    if takes_part and family.exchange[a] == PAPER and not moment.lost_down[k]:
-        _hear(family, model, k, a, n)
+    takes_part = moment.todo[block, i] == n and _takes_part(moment, family, k, a)
+    if takes_part:
+        _begin_contact(moment, family, model, n, block, k, a)
     if takes_part or family.learns_away[a]:
         _lms_step(model.local[k, a], z, y, family.mu[a])
     if takes_part:
-        model.contacts[block, a] += 1
-        model.wholes[block, a] += newcomer
-        if newcomer and family.exchange[a] == LIVE:
-            _greet(moment, model, n, k, a)
-        else:
-            _send(moment, family, model, n, block, k, a)
+        _end_contact(moment, family, model, n, block, k, a)
+
+
+@_pasted
+def _takes_part(moment: Any, family: Any, k: Any, a: Any) -> Any:
+    """Whether client k has a contact now, and the server of algorithm a picks the client."""
+    return moment.available[k] and (not family.picks[a] or moment.picked[a, k])
+
+
+@_pasted
+def _begin_contact(
+    moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: Any
+) -> None:
+    """Count a contact of client k, and let it hear the server where it hears before it learns."""
+    model.contacts[block, a] += 1
+    model.wholes[block, a] += model.joins[a, k] != JOINED
+    if family.exchange[a] == PAPER and not moment.lost_down[k]:
+        _hear(family, model, k, a, n)
+
+
+@_pasted
+def _end_contact(moment: Any, family: Any, model: Any, n: Any, block: Any, k: Any, a: Any) -> None:
+    """Let client k send, or greet the server where answers wait for the message."""
+    if family.exchange[a] == LIVE and model.joins[a, k] != JOINED:
+        _greet(moment, model, n, k, a)
+    else:
+        _send(moment, family, model, n, block, k, a)
+
+
+@_inner
+def _learn_due(
+    nature: Any, moment: Any, family: Any, model: Any, n: Any, block: Any, visits: Any
+) -> None:
+    """Steps 2 to 4 of a tick where labels are rare or late, for one block of clients.
+
+    No sample waits: a client learns from what is labelled by now at each of its samples.
+    """
+    z = model.mapped[block, 0]
+    for k in nature.client[visits[0] : visits[1]]:
+        if moment.has_data[k]:
+            sample = moment.newest[k]
+            if model.judged.size:
+                _map(nature, moment, model, block, sample, z)
+                _judge(model, z, nature.truth[sample], k, nature.place[sample])
+            for a in range(family.mu.size):
+                if _takes_part(moment, family, k, a):
+                    _begin_contact(moment, family, model, n, block, k, a)
+            for j in nature.due.sample[nature.due.begin[sample] : nature.due.begin[sample + 1]]:
+                _map(nature, moment, model, block, j, z)
+                for a in range(family.mu.size):
+                    if _takes_part(moment, family, k, a) or family.learns_away[a]:
+                        _lms_step(model.local[k, a], z, nature.y[j], family.mu[a])
+            for a in range(family.mu.size):
+                if _takes_part(moment, family, k, a):
+                    _end_contact(moment, family, model, n, block, k, a)
+        _hear_answers(family, model, k, n)
+
+
+@_pasted
+def _map(nature: Any, moment: Any, model: Any, block: Any, sample: Any, z: Any) -> None:
+    """Map the inputs of one sample of a trace to its features."""
+    x = moment.x[block, 0]
+    for d in range(nature.x.shape[1]):
+        x[d] = nature.x[sample, d]
+    _features(x, model.frequencies, model.phases, model.cosine, model.ranges, z)
+
+
+@_pasted
+def _hear_answers(family: Any, model: Any, k: Any, n: Any) -> None:
+    """Let client k hear the answers that come at tick n."""
+    answers, slot = model.answers, n % model.answers.shape[0]
+    for a in range(answers.shape[1]):
+        if answers[slot, a, k] or model.joins[a, k] == n:
+            answers[slot, a, k] = 0
+            _hear(family, model, k, a, n)
 
 
 @_pasted
@@ -697,18 +761,8 @@ def mapped(x: Any, frequencies: Any, phases: Any, cosine: Any, ranges: Any, z: A
 
 
 @_entry
-def observe(
-    nature: Any,
-    moment: Any,
-    frequencies: Any,
-    phases: Any,
-    cosine: Any,
-    ranges: Any,
-    n0: Any,
-    n1: Any,
-    out: Any,
-) -> Any:
-    """Draw the samples of the ticks n0 to n1, mapped, tick after tick; return how many.
+def observe(nature: Any, moment: Any, n0: Any, n1: Any, out: Any) -> Any:
+    """Draw the samples of the ticks n0 to n1, tick after tick; return how many.
 
     The ticks must not lie in two stretches. `out` has the fields of records.Observed.
     """
@@ -729,12 +783,45 @@ def observe(
         if moment.pending[k]:
             for i in range(_observe(nature, moment, n1 - 1, 0, k, 1)):
                 place = out.place[moment.todo[0, i] - n0, k]
-                _features(moment.x[0, i], frequencies, phases, cosine, ranges, out.row)
-                for j in range(out.row.size):
-                    out.z[place, j] = out.row[j]
+                for d in range(out.x.shape[1]):
+                    out.x[place, d] = moment.x[0, i, d]
                 out.y[place] = moment.y[0, i]
             moment.pending[k] = np.uint64(0)
     return count
+
+
+@_pasted
+def _take_turns(
+    learn: Any,
+    nature: Any,
+    moment: Any,
+    family: Any,
+    model: Any,
+    n0: Any,
+    n1: Any,
+    phases: Any,
+    b0: Any,
+    b1: Any,
+) -> None:
+    """Run phases of ticks, as `advance` says; `learn` does the steps 2 to 4 of a tick."""
+    blocks, busy = model.blocks, nature.busy
+    t0, t1 = n0, n1
+    if nature.traced:
+        t0, t1 = _place(busy, 0, busy.size, n0), _place(busy, 0, busy.size, n1)
+    for turn in range(t0, t1):
+        n = busy[turn] if nature.traced else turn
+        if phases & EVENTS and nature.traced:
+            _read_events(nature, moment, _visits(nature, turn, blocks[b0], blocks[b1]))
+        elif phases & EVENTS:
+            _events(nature, moment, n, blocks[b0], blocks[b1])
+        if phases & PICK:
+            _pick(nature, family, moment, _visits(nature, turn, 0, moment.available.size))
+        if phases & LEARN:
+            for block in range(b0, b1):
+                visits = _visits(nature, turn, blocks[block], blocks[block + 1])
+                learn(nature, moment, family, model, n, block, visits)
+        if phases & SERVE:
+            _serve(family, model, n)
 
 
 @_entry
@@ -754,21 +841,20 @@ def advance(
     One thread runs all phases of many ticks; several threads meet after each phase of one tick. A
     trace takes its turns at its busy ticks alone: at the others nothing can happen.
     """
-    blocks, busy = model.blocks, nature.busy
-    t0, t1 = n0, n1
-    if nature.traced:
-        t0, t1 = _place(busy, 0, busy.size, n0), _place(busy, 0, busy.size, n1)
-    for turn in range(t0, t1):
-        n = busy[turn] if nature.traced else turn
-        if phases & EVENTS and nature.traced:
-            _read_events(nature, moment, _visits(nature, turn, blocks[b0], blocks[b1]))
-        elif phases & EVENTS:
-            _events(nature, moment, n, blocks[b0], blocks[b1])
-        if phases & PICK:
-            _pick(nature, family, moment, _visits(nature, turn, 0, moment.available.size))
-        if phases & LEARN:
-            for block in range(b0, b1):
-                visits = _visits(nature, turn, blocks[block], blocks[block + 1])
-                _learn(nature, moment, family, model, n, block, visits)
-        if phases & SERVE:
-            _serve(family, model, n)
+    _take_turns(_learn, nature, moment, family, model, n0, n1, phases, b0, b1)
+
+
+@_entry
+def advance_due(
+    nature: Any,
+    moment: Any,
+    family: Any,
+    model: Any,
+    n0: Any,
+    n1: Any,
+    phases: Any,
+    b0: Any,
+    b1: Any,
+) -> None:
+    """Do as `advance` where labels are rare or late; most programs never compile this form."""
+    _take_turns(_learn_due, nature, moment, family, model, n0, n1, phases, b0, b1)

@@ -70,6 +70,9 @@ class Nature(NamedTuple):
     lottery: Any  # (M,) float64
     lost_up: Any  # (M,) uint8
     lost_down: Any
+    # Due: what is learned at each sample of a trace whose labels are rare or late; its arrays are
+    # (0,) where every sample is learned at once.
+    due: Any
 
 
 class Moment(NamedTuple):
@@ -157,8 +160,7 @@ class Observed(NamedTuple):
     begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
     place: Any  # (ticks, K) int64: the index of a client's sample
     client: Any  # (M,) int64
-    row: Any  # (D,) real: one z as it is mapped
-    z: Any  # (M, D) float64
+    x: Any  # (M, d) float64, padded to whole groups
     y: Any  # (M,) float64
     available: Any  # (M,) uint8
     delay: Any  # (M,) int64

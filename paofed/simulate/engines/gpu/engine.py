@@ -1,19 +1,19 @@
 """The GPU engine as the engines' door knows it: as many runs at a time as the card takes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
+from paofed.algorithms.setup import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.errors import AlgorithmError, InputError
-from paofed.simulate.engines import Engine
+from paofed.simulate.engines import Engine, Precision
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.gpu.card import compilation_noted, missing, the_card
 from paofed.simulate.engines.gpu.layout import DrawnRuns, TracedRuns
 from paofed.simulate.engines.gpu.simulation import RunsOnCard, plan_of, records, settled_rows
 from paofed.simulate.engines.task import Task
-from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.faults import FaultyReadings
 from paofed.world.realize import realize
@@ -26,6 +26,7 @@ _OUTSIDE = (
     "it is not windows, LMS steps and the paper's server, which are all that the kernels know"
 )
 _WHOLE = "newcomers get the whole model, which the kernels do not know"
+_LABELS = "labels are rare or late, which the kernels do not know"
 
 
 def refuses(method: Algorithm) -> str | None:
@@ -39,8 +40,11 @@ def refuses_setting(setting: Setting) -> str | None:
         return (
             f"{setting.name} is a table, whose models are judged on every sample, not on the card"
         )
-    whole = isinstance(setting, Scenario) and setting.newcomers == "whole"
-    return _WHOLE if whole else None
+    if not isinstance(setting, Scenario):
+        return None
+    if setting.labels is not None:
+        return _LABELS
+    return _WHOLE if setting.newcomers == "whole" else None
 
 
 def replay(
@@ -57,7 +61,7 @@ def replay(
         raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
     if trace.newcomers_whole[0]:
         raise InputError(f"the gpu engine: {_WHOLE}; use the fast engine")
-    runs = TracedRuns([trace], "float64")
+    runs = _traced([trace], "float64")
     (found,) = records(runs, settled_rows(runs, [settled], "float64"), 1)
     return Outcome(server_model=found.models[0], mse=found.mse[0], traffic=found.traffic[0])
 
@@ -87,11 +91,17 @@ def _runs(task: Task, indices: list[int]) -> RunsOnCard:
     places = [task.place(index) for index in indices]
     setting = task.scenario
     if isinstance(setting, SizedWorlds):
-        return TracedRuns([setting.trace(p["world"], p["run"]) for p in places], task.precision)
+        return _traced([setting.trace(p["world"], p["run"]) for p in places], task.precision)
     if setting.numbered(FaultyReadings):
         traces = [realize(setting, p["world"], p["run"], seed=p["seed"]) for p in places]
-        return TracedRuns(traces, task.precision)
+        return _traced(traces, task.precision)
     return DrawnRuns(setting, places, task.precision)
+
+
+def _traced(traces: Sequence[Trace], precision: Precision) -> TracedRuns:
+    if any(trace.sparse().labels is not None for trace in traces):
+        raise InputError(f"the gpu engine: {_LABELS}; use the fast engine")
+    return TracedRuns(traces, precision)
 
 
 ENGINE = Engine(

@@ -14,6 +14,7 @@ from paofed.core.features import FourierMap, linear_terms
 from paofed.core.random import Key, key_of, philox
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import layout as on_cpu
+from paofed.simulate.engines.fast.nature import ages_of, hazards_of
 from paofed.simulate.engines.fast.records import Family
 from paofed.simulate.engines.gpu import nature
 from paofed.simulate.engines.gpu.card import over, sent, zeros
@@ -230,7 +231,7 @@ class DrawnRuns:
         self.ticks, self.clients = scenario.ticks, scenario.clients
         self.shape = ModelShape(scenario.features, scenario.features, INPUTS, precision)
         self.heard = scenario.features
-        self.ages = on_cpu.ages_of(scenario)
+        self.ages = ages_of(scenario)
         seed = key_of(places[0]["seed"])
         worlds = np.array([place["world"] for place in places], dtype=np.uint64)
         runs = np.array([place["run"] for place in places], dtype=np.uint64)
@@ -333,7 +334,7 @@ def _laws(scenario: Scenario, run_keys: Any) -> _Laws:
         lateness = scenario.delay.table(ticks, clients)
     else:
         ladder = scenario.delay.ladder()
-    hazards = [on_cpu.hazards_of(scenario, Key(int(low), int(high))) for low, high in run_keys]
+    hazards = [hazards_of(scenario, Key(int(low), int(high))) for low, high in run_keys]
     words = {"share", "use", "fill", "up", "down"}
     shared = {
         name: sent(getattr(hazards[0], name), np.uint64 if name in words else np.int64)

@@ -35,8 +35,8 @@ from paofed.simulate.engines.gpu.layout import (
 from paofed.simulate.engines.gpu.nature import line_up, pick
 from paofed.simulate.engines.gpu.resident import LateMessages, resident
 from paofed.simulate.engines.gpu.steps import ModelShape
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import RunRecord
 from paofed.simulate.stopping import Report, ignored
 
 # The fewest clients of a warp, where models lie in the card's memory.

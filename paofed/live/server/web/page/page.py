@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 from paofed.live.server.web.answers import Answer, Question, Routes
-from paofed.live.server.web.page.feed import Feed, whole
-from paofed.live.server.web.page.view import View
+from paofed.live.server.web.page.feed import Feed
+from paofed.live.server.web.page.view import View, whole
 
 if TYPE_CHECKING:
     from jinja2 import Template

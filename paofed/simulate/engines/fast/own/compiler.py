@@ -17,7 +17,15 @@ from typing import Any
 from paofed.algorithms import Algorithm
 from paofed.core import parts, selection
 from paofed.core.bounded import Bounded
-from paofed.core.parts import Channel, ServerRule, keys_of, overwrite, weights
+from paofed.core.parts import (
+    LEFT_ALONE,
+    Channel,
+    ServerRule,
+    keys_of,
+    overwrite,
+    told_sizes,
+    weights,
+)
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import in_one_line
@@ -32,8 +40,8 @@ from paofed.simulate.engines.fast.own.method_run import (
     takes_paper_step,
     tried,
 )
-from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, digest
-from paofed.simulate.engines.fast.own.source import Shape, source
+from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, told_apart
+from paofed.simulate.engines.fast.own.writing import Shape, source
 
 Kernel = Callable[..., int]
 
@@ -55,6 +63,7 @@ def refusal(method: Algorithm) -> str | None:
 
 _KERNELS: dict[str, Kernel] = {}
 _REFUSED: dict[str, str] = {}
+_RULES: dict[str, Any] = {}  # compiled functions by their digests
 
 
 def kernel_of(method: Algorithm) -> Kernel:
@@ -63,7 +72,7 @@ def kernel_of(method: Algorithm) -> Kernel:
     text = source(_shape(method, given))
     package = [Path(module.__file__ or "").read_bytes() for module in _PACKAGE]
     kinds = repr(kind_of(tuple(given.values())))
-    name = digest(*own.values(), tuple(own), text, kinds, *package)[:32]
+    name = told_apart(*own.values(), tuple(own), text, kinds, *package)[:32]
     with _LOCK:
         if name in _REFUSED:
             raise NotCompiledError(_REFUSED[name])
@@ -80,10 +89,8 @@ def _compile(method: Algorithm, own: Mapping[str, Any], text: str, name: str) ->
     module = ModuleType(f"paofed_method_{name}")
     # Numba looks the module up when it reads the kernel from disk.
     sys.modules[module.__name__] = module
-    known: dict[int, Any] = {}
     for key, rule in own.items():
-        is_type = isinstance(rule, type)
-        setattr(module, key, rule if is_type else compiled(rule, module.__name__, known))
+        setattr(module, key, rule if isinstance(rule, type) else compiled(rule, _RULES))
     path = written(f"method_{name}.py", text)
     exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the text is ours)
     kernel: Kernel = module.__dict__["advance"]
@@ -136,9 +143,12 @@ def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
     features, clients = tried(method)
     learner, server = method.learner.init(features), method.server.init(features, clients)
     own = isinstance(method.server, Bounded | ServerRule)
+    parts_of: dict[str, Any] = {"learner": method.learner, "server": method.server}
+    parts_of |= {"up": method.uplink, "down": method.downlink}
 
     def memory(channel: Windows | Channel) -> int | None:
-        return len(channel.init(features)) if isinstance(channel, Channel) else None
+        size = told_sizes(method.learner, method.server, features)
+        return len(channel.init(max(size))) if isinstance(channel, Channel) else None
 
     def coded(channel: Windows | Channel) -> tuple[str, ...] | None:
         return None if channel.encode is None else channel.waives
@@ -156,6 +166,7 @@ def _shape(method: Algorithm, given: Mapping[str, tuple[Any, ...]]) -> Shape:
         down=memory(method.downlink),
         down_coded=coded(method.downlink),
         given=tuple((rule, len(numbers)) for rule, numbers in given.items()),
+        in_place=tuple(name for name, part in parts_of.items() if LEFT_ALONE in part.waives),
     )
 
 

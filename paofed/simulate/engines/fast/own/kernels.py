@@ -25,7 +25,9 @@ class Stretch(NamedTuple):
     begin: Any  # (ticks + 1,) int64: where the samples of each tick begin
     client: Any  # (M,) int64
     z: Any  # (M, D) float64: mapped inputs
-    y: Any  # (M,) float64
+    due: Any  # (M + 1,) int64: where, in what follows, begins what is learned at each sample
+    due_z: Any  # (E, D) float64: mapped inputs of the samples that are learned from
+    due_y: Any  # (E,) float64
     truth: Any  # (M,) float64: what models are judged on
     joins: Any  # (M,) uint8: whether the client takes part
     age: Any  # (M,) int64: the age that the client's message will have on arrival
@@ -42,6 +44,8 @@ class Numbers(NamedTuple):
     exchange: Any  # 0 paper, 1 single, 2 live
     up: Any
     down: Any
+    told_up: Any  # how many numbers a device tells
+    told_down: Any  # how many numbers the server tells
     heard: Any  # devices take over so many coordinates of a part, from the first on
     up_key: Any
     down_key: Any
@@ -98,6 +102,8 @@ def keep(here: Any, there: Any) -> Any:
     """Copy an array of a state to its place; return whether its type or shape is another."""
     if unlike(here, there):
         return True
+    if here.ctypes.data == there.ctypes.data:
+        return False
     if here.ndim == 1:
         for i in range(here.size):
             here[i] = there[i]
@@ -158,13 +164,13 @@ def nothing() -> Any:
 
 
 @_inner
-def valid(part: Any, tally: Any) -> Any:
-    """Whether a part has distinct coordinates of the model, and a value for each."""
+def valid(part: Any, told: Any, tally: Any) -> Any:
+    """Whether a part has distinct coordinates of so many numbers told, and a value for each."""
     tally.checks[0] += 1
     if part.coordinates.size != part.values.size:
         return False
     for i, coordinate in enumerate(part.coordinates):
-        if coordinate < 0 or coordinate >= tally.seen.size:
+        if coordinate < 0 or coordinate >= told:
             return False
         if tally.seen[coordinate] == tally.checks[0]:
             return False

@@ -15,8 +15,20 @@ from paofed.algorithms import Algorithm
 from paofed.core import bounded
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.bounded import Bounded
+from paofed.core.features import FourierMap
 from paofed.core.metrics import Traffic
-from paofed.core.parts import Channel, Keys, ServerRule, overwrite, rule_and_numbers, weights
+from paofed.core.parts import (
+    Calibration,
+    Channel,
+    Keys,
+    ServerRule,
+    ToldSizes,
+    overwrite,
+    rule_and_numbers,
+    tells_model,
+    told_sizes,
+    weights,
+)
 from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
@@ -89,13 +101,16 @@ def _rules(method: Algorithm) -> dict[str, Any]:
         found["merge"] = method.learner.merge
     if method.learner.model is not weights:
         found["learner_model"] = method.learner.model
+    for name in ("sees", "tells"):
+        if getattr(method.learner, name) is not None:
+            found[f"learner_{name}"] = getattr(method.learner, name)
     if isinstance(server, Bounded):
         found |= {"sizes_of": bounded.sizes_of, "received": bounded.received}
         found |= {"Server": bounded.BoundedState}
     if isinstance(server, ServerRule):
         found |= {"apply": server.apply, "Server": type(server.init(features, clients))}
-        if server.model is not weights:
-            found["server_model"] = server.model
+        models = {"server_model": server.model, "server_tells": server.tells}
+        found |= {name: rule for name, rule in models.items() if rule not in (None, weights)}
     for name, channel in (("up", method.uplink), ("down", method.downlink)):
         if isinstance(channel, Channel):
             found |= {f"{name}_send": channel.send, name.title(): type(channel.init(features))}
@@ -118,7 +133,7 @@ def nothing(features: int) -> Stretch:
     flags = np.zeros(0, dtype=np.uint8)
     begin = np.zeros(1, dtype=np.int64)
     z, y = np.zeros((0, features)), np.zeros(0)
-    return Stretch(0, 0, begin, none, z, y, y, flags, none, flags, flags)
+    return Stretch(0, 0, begin, none, z, begin, z, y, y, flags, none, flags, flags)
 
 
 class MethodRun:
@@ -139,27 +154,32 @@ class MethodRun:
         *,
         judged: int,
         start: FloatArray | None = None,
+        calibration: Calibration | None = None,
+        fourier_map: FourierMap | None = None,
         newcomers_whole: bool = False,
         heard: int | None = None,
     ) -> None:
-        self._kernel, self._subset, self._features = kernel, method.subset, features
-        self._numbers = _numbers(method, features, keys, step_size, max_age, heard)
+        sizes = told_sizes(method.learner, method.server, features)
+        self._kernel, self._subset, self._up_size = kernel, method.subset, sizes.up
+        # Only a part of the server's model can hold coordinates that are a device's own.
+        heard = heard if heard is not None and tells_model(method.server) else sizes.down
+        self._numbers = _numbers(method, sizes, keys, step_size, max_age, heard)
         start, name = np.zeros(features) if start is None else start, method.name
         self._learner = _stack(device_from(name, method.learner, start), clients)
         self.name, self._rule = name, guarded(method, features, clients).server
-        server = server_from(name, method.server, clients, start)
+        server = server_from(name, method.server, clients, start, calibration, fourier_map)
         self._server_type = type(server)
         self._server = tuple(np.array(a) for a in server)
         self._joined = np.full(clients, not newcomers_whole, dtype=np.uint8)
-        self._up = _stack(method.uplink.init(features), clients)
-        self._down = _stack(method.downlink.init(features), clients)
+        self._up = _stack(method.uplink.init(sizes.up), clients)
+        self._down = _stack(method.downlink.init(sizes.down), clients)
         self._flight = _room(0, 0)
         self._entry: Callable[..., int] | None = None
         self.tally = Counters(
             traffic=np.zeros(len(Traffic._fields), dtype=np.int64),
             judged=np.zeros((2, judged)),
-            seen=np.zeros(features, dtype=np.int64),
-            place=np.zeros(features, dtype=np.int64),
+            seen=np.zeros(max(sizes), dtype=np.int64),
+            place=np.zeros(max(sizes), dtype=np.int64),
             checks=np.zeros(1, dtype=np.int64),
             to_compare=np.full(2, COMPARED),
         )
@@ -171,7 +191,7 @@ class MethodRun:
 
     def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
         """Run over some samples; where the server picks, `lottery` decides whom."""
-        self._flight = _with_room(self._flight, samples, self._features)
+        self._flight = _with_room(self._flight, samples, self._up_size)
         if self._subset is not None and lottery is not None:
             samples = samples._replace(joins=_picked(samples, lottery, self._subset))
         arguments = (
@@ -200,14 +220,17 @@ def _picked(samples: Stretch, lottery: FloatArray, subset: float) -> NDArray[np.
 
 def _numbers(
     method: Algorithm,
-    features: int,
+    sizes: ToldSizes,
     keys: Keys,
     step_size: float,
     max_age: int,
-    heard: int | None,
+    heard: int,
 ) -> Numbers:
     mu, limit = method.settled(step_size=step_size, max_age=max_age)
-    rule, by_age = guarded(method, features, clients=1).server, np.zeros(1)
+    # The guard asks a server rule of one's own for its state, which may take many numbers.
+    plain = not isinstance(method.server, ServerRule)
+    rule = guarded(method, sizes.down, clients=1).server if plain else method.server
+    by_age = np.zeros(1)
     if isinstance(rule, Newest | Bounded):
         weights = [weight_of(rule.staleness, age) for age in range(limit + 1)]
         by_age = np.array(weights, dtype=np.float64)
@@ -216,9 +239,11 @@ def _numbers(
         max_age=limit,
         learns_away=int(method.learns_while_away),
         exchange=layout.EXCHANGES[method.exchange],
-        up=_windows(method.uplink, features),
-        down=_windows(method.downlink, features),
-        heard=features if heard is None else heard,
+        up=_windows(method.uplink, sizes.up),
+        down=_windows(method.downlink, sizes.down),
+        told_up=sizes.up,
+        told_down=sizes.down,
+        heard=heard,
         up_key=keys.up,
         down_key=keys.down,
         server_key=keys.server,
@@ -258,13 +283,16 @@ def _room(messages: int, coordinates: int) -> Flight:
     )
 
 
-def _with_room(flight: Flight, samples: Stretch, features: int) -> Flight:
-    """Return the messages that have not arrived yet, with room for those of these samples."""
+def _with_room(flight: Flight, samples: Stretch, most: int) -> Flight:
+    """Return the messages that have not arrived yet, with room for those of these samples.
+
+    A message holds at `most` so many coordinates.
+    """
     now = np.arange(len(flight.due)) < flight.count[0]
     still = np.flatnonzero(now & (flight.due >= samples.first))
     sizes = flight.end[still] - flight.begin[still]
     contacts = int(samples.joins.sum())
-    kept = _room(still.size + contacts, int(sizes.sum()) + contacts * features)
+    kept = _room(still.size + contacts, int(sizes.sum()) + contacts * most)
     ends = np.cumsum(sizes)
     for name in ("client", "sent", "due", "unheard"):
         getattr(kept, name)[: still.size] = getattr(flight, name)[still]

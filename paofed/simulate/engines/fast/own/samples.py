@@ -10,6 +10,7 @@ from paofed.core.features import FourierMap
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
 from paofed.simulate.engines.fast.compiling import entry_of
+from paofed.simulate.engines.fast.nature import moment, samples_of
 from paofed.simulate.engines.fast.own.kernels import Stretch
 from paofed.simulate.engines.fast.records import Nature, Observed
 from paofed.world.trace import SparseTrace
@@ -39,9 +40,11 @@ class Drawn:
         self, nature: Nature, fourier_map: FourierMap, clients: int, precision: Precision
     ) -> None:
         inputs, features = len(fourier_map.frequencies), fourier_map.features
-        self._nature, self._moment = nature, layout.moment(1, clients, inputs, 1)
+        self._nature, self._moment = nature, moment(1, clients, inputs, 1)
         self._map = layout.mapping(fourier_map, precision)
-        self._out = _observed(clients, features, precision)
+        self._out = _observed(clients, features, self._moment.x.shape[2])
+        self._mapped = np.zeros((self._out.y.size, features), dtype=precision)
+        self._z = self._mapped.astype(np.float64, copy=False)
         self._entry: Callable[..., int] | None = None
 
     def reach(self, begin: int, end: int) -> int:
@@ -52,17 +55,22 @@ class Drawn:
     def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
         """Draw and map the samples."""
         out = self._out
-        arguments = self._nature, self._moment, *self._map, begin, end, out
+        arguments = self._nature, self._moment, begin, end, out
         if self._entry is None:
             self._entry = entry_of(kernels.observe, *arguments)
         count = self._entry(*arguments)
+        kernels.mapped(out.x[:count], *self._map, self._mapped[:count])
+        if self._z is not self._mapped:
+            self._z[:count] = self._mapped[:count]
         samples = Stretch(
             first=begin,
             place=0,
             begin=out.begin[: end - begin + 1],
             client=out.client[:count],
-            z=out.z[:count],
-            y=out.y[:count],
+            z=self._z[:count],
+            due=np.arange(count + 1),
+            due_z=self._z[:count],
+            due_y=out.y[:count],
             truth=out.y[:count],
             joins=out.available[:count],
             age=out.delay[:count],
@@ -78,7 +86,7 @@ class Listed:
     def __init__(self, trace: SparseTrace, precision: Precision) -> None:
         self._trace, self._map = trace, layout.mapping(trace.fourier_map, precision)
         padding = (0, 0), (0, -trace.x.shape[1] % kernels.GROUP)
-        self._x, self._rows = np.pad(trace.x, padding), layout.samples_of(trace)
+        self._x, self._rows = np.pad(trace.x, padding), samples_of(trace)
         self._client = layout.laid_out(trace.client, np.int64)
 
     def reach(self, begin: int, end: int) -> int:
@@ -91,16 +99,18 @@ class Listed:
     def samples(self, begin: int, end: int) -> tuple[Stretch, FloatArray]:
         """Read and map the samples."""
         now, ticks = self._trace.between(begin, end), np.arange(begin, end + 1)
-        z = np.empty((now.stop - now.start, self._trace.features), dtype=self._map[0].dtype)
-        kernels.mapped(self._x[now], *self._map, z)
+        z, due = self._mapped(self._x[now]), self._trace.due.within(now.start, now.stop)
+        at_once = self._trace.labels is None
         rows = {name: values[now] for name, values in self._rows.items()}
         samples = Stretch(
             first=begin,
             place=now.start,
             begin=np.searchsorted(self._trace.tick[now], ticks),
             client=self._client[now],
-            z=z.astype(np.float64, copy=False),
-            y=rows["y"],
+            z=z,
+            due=due.begin,
+            due_z=z if at_once else self._mapped(self._x[due.sample]),
+            due_y=rows["y"] if at_once else self._rows["y"][due.sample],
             truth=rows["truth"],
             joins=rows["available"],
             age=rows["delay"],
@@ -109,8 +119,13 @@ class Listed:
         )
         return samples, rows["lottery"]
 
+    def _mapped(self, x: FloatArray) -> FloatArray:
+        z = np.empty((len(x), self._trace.features), dtype=self._map[0].dtype)
+        kernels.mapped(x, *self._map, z)
+        return z.astype(np.float64, copy=False)
 
-def _observed(clients: int, features: int, precision: Precision) -> Observed:
+
+def _observed(clients: int, features: int, inputs: int) -> Observed:
     """Return room for the samples of a few ticks in a row: as many as stay in the cache."""
     ticks = next(t for t in (8, 4, 2, 1) if t == 1 or t * clients * features <= _IN_CACHE)
     most = ticks * clients
@@ -118,8 +133,7 @@ def _observed(clients: int, features: int, precision: Precision) -> Observed:
         begin=np.zeros(ticks + 1, dtype=np.int64),
         place=np.zeros((ticks, clients), dtype=np.int64),
         client=np.zeros(most, dtype=np.int64),
-        row=np.zeros(features, dtype=precision),
-        z=np.zeros((most, features)),
+        x=np.zeros((most, inputs)),
         y=np.zeros(most),
         available=np.zeros(most, dtype=np.uint8),
         delay=np.zeros(most, dtype=np.int64),

@@ -10,16 +10,17 @@ import numpy as np
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.parts import Keys, keys_of
+from paofed.core.features import FourierMap
+from paofed.core.parts import Calibration, Keys, keys_of
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast import layout
 from paofed.simulate.engines.fast.curves import outcome, over_setting
 from paofed.simulate.engines.fast.family import settle
+from paofed.simulate.engines.fast.nature import drawn_nature, wrong_of
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.method_run import MethodRun
 from paofed.simulate.engines.fast.own.samples import Drawn, Listed, SampleSource
 from paofed.simulate.engines.task import Place
-from paofed.simulate.results.result import Outcome, RunRecord
+from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.realize import World
 from paofed.world.scenario import Scenario
@@ -51,7 +52,7 @@ def run(
     def drawn(made: World) -> General:
         # Worlds of one's own never get here: they are lists of samples.
         law = cast(Scenario, scenario)
-        nature = layout.drawn(law, made, run, layout.wrong_of(law, seed=seed, world=world, run=run))
+        nature = drawn_nature(law, made, run, wrong_of(law, seed=seed, world=world, run=run))
         source = Drawn(nature, made.fourier_map, law.clients, precision)
         whole = law.newcomers == "whole"
         return General(settled, source, law.clients, law.features, keys, newcomers_whole=whole)
@@ -78,6 +79,8 @@ class General:
         *,
         judged: int = 0,
         start: FloatArray | None = None,
+        calibration: Calibration | None = None,
+        fourier_map: FourierMap | None = None,
         newcomers_whole: bool = False,
         heard: int | None = None,
     ) -> None:
@@ -86,7 +89,8 @@ class General:
             MethodRun(
                 kernel_of(method), method, clients, features, keys,
                 method.step_size or 0.0, method.max_age or 0, judged=judged,
-                start=start, newcomers_whole=newcomers_whole, heard=heard,
+                start=start, calibration=calibration, fourier_map=fourier_map,
+                newcomers_whole=newcomers_whole, heard=heard,
             )
             for method in methods
         ]  # fmt: skip
@@ -106,7 +110,8 @@ class General:
         return cls(
             methods, source, trace.clients, trace.features, keys,
             judged=trace.y.size if judged else 0,
-            start=trace.start, newcomers_whole=trace.newcomers_whole, heard=trace.heard,
+            start=trace.start, calibration=trace.calibration, fourier_map=trace.fourier_map,
+            newcomers_whole=trace.newcomers_whole, heard=trace.heard,
         )  # fmt: skip
 
     @property

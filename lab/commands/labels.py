@@ -1,0 +1,94 @@
+"""Say what contacts are worth over tables whose labels are rare, late or missing.
+
+Each method runs over each table under each law of labels. Its devices with labels are compared with
+the best way of being alone, those without with the best way that learns nothing, and both with the
+better batch fit, device by device. An interrupt (Ctrl-C) keeps what was finished.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from paofed.algorithms.setup import Setup
+from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.worlds import with_labels
+from paofed.files import require_writable
+from paofed.report.run import tables
+from paofed.report.run.by_labels import by_labels
+from paofed.simulate.engines import USUAL, engine_of
+from paofed.simulate.montecarlo import run as simulate
+from paofed.simulate.results.table_result import TableResult
+from paofed.simulate.table.baselines import ALONE, ON_REQUEST, POOLED
+from paofed.simulate.table.comparisons import require_times
+from paofed.table import ShownColumn, ShownTable
+from paofed.words import counted
+from paofed.world.scenario import Scenario
+
+EXAMPLE = "python -m lab labels air-quality storms.toml --runs 4 --out labels.csv"
+METHODS = "pao-fed-u1:learner=two-speed,step_size=0.05", "fed-ridge"
+LAWS = "all", "10%", "late=24", "devices=25%"
+# The best ways of being alone, and the pooled fits, that cost no time to speak of.
+BASELINES = [name for name in (*ALONE, *POOLED) if name not in ON_REQUEST]
+_WHERE = ShownColumn("table", "table"), ShownColumn("labels", "labels")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("scenarios", nargs="*", default=["air-quality"], metavar="SCENARIO",
+        help="TOML files over tables (default: air-quality, the sample of the "
+        "package)")  # fmt: skip
+    add("--labels", nargs="+", default=[*LAWS], metavar="LAW",
+        help="laws of labels, as `paofed run --labels` takes them; all: every sample has its label "
+        f"at once (default: {' '.join(LAWS).replace('%', '%%')})")  # fmt: skip
+    add("--algorithm", nargs="+", default=[*METHODS], metavar="NAME",
+        help=f"methods with their options (default: {' '.join(METHODS)})")  # fmt: skip
+    add("--runs", type=int, default=4, metavar="R",
+        help="number of runs over each table (default: %(default)s)")  # fmt: skip
+    add(
+        "--seed", type=int, default=0, metavar="S", help="seed of the worlds (default: %(default)s)"
+    )
+    add("--workers", type=int, metavar="N", help="number of threads (default: all cores)")
+    add("--out", type=Path, metavar="FILE", help="CSV file to write every row to")
+
+
+def run(args: Namespace) -> int:
+    """Go through tables and laws, keeping what is finished."""
+    if args.out is not None:
+        require_writable(args.out)
+    scenarios = [Scenario.load(name) for name in args.scenarios]
+    for scenario in scenarios:
+        require_times(BASELINES, scenario.table)  # also refuses one without a table
+    methods = [Setup.of(name).algorithm() for name in args.algorithm]
+    under = [
+        (law, with_labels(scenario, None if law == "all" else law))
+        for scenario, law in product(scenarios, args.labels)
+    ]
+    rows: list[list[Any]] = []
+    finished = 0
+    try:
+        for law, scenario in under:
+            told = f"{scenario.name}, labels {law}"
+            with Progress(told) as progress, engine_of(USUAL).announced(say):
+                found = simulate(scenario, methods, baselines=BASELINES, runs=args.runs,
+                    seed=args.seed, clean=False, workers=args.workers,
+                    report=progress)  # fmt: skip
+            judged = TableResult.of(found).progressive
+            shown = tables.by_labels(list(by_labels(judged)))
+            rows += [[scenario.name, law, *row] for row in shown.rows]
+            finished += 1
+            if args.out is not None:
+                _shown(rows).csv(args.out)
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        say(f"interrupted: kept what was finished, {finished} of {counted(len(under), 'run')}")
+    print(_shown(rows).text())
+    return 0 if finished == len(under) else 130
+
+
+def _shown(rows: Iterable[list[Any]]) -> ShownTable:
+    plain = tables.by_labels([])
+    return ShownTable((*_WHERE, *plain.columns), [*rows], plain.title)

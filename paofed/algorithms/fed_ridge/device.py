@@ -1,0 +1,229 @@
+"""What a device of fed-ridge does: it adds up its samples, and weighs three models of them.
+
+The summed features of a sample are the prediction of the model with which the fleet began, then the
+last features of the map, in reverse: the constant and the linear terms, if the map has any, then
+waves. The shared model has a coefficient for each summed feature, so without a sample it is the
+model with which the fleet began.
+
+A device believes the shared model, the shared model with a correction of its own, and a model of
+its own that never hears of the fleet, by weights that it learns (paofed.core.weighing). A label may
+come late: each of the three is judged by what it predicted when the sample was there.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from paofed.core import forecasts, weighing
+from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.forecasts import judge, keep
+from paofed.core.parts import LEFT_ALONE, Learner, Part
+from paofed.core.sums import add, size_of
+from paofed.core.two_speed import TINY, trusted
+from paofed.core.two_speed import begin as begin_two_speed
+from paofed.core.weighing import weights_of
+
+# Where the shared model, as it is told, has its number, how many coefficients, and the first.
+NUMBER, HOW_MANY, FIRST = range(3)
+_FORECASTERS = 3  # the shared model, the corrected one, the device's own
+
+
+class SummingDevice(NamedTuple):
+    """What a device keeps."""
+
+    start: FloatArray  # (D,): the model with which the fleet began
+    # (2 + F,): the number of the shared model, how many coefficients it has, and these
+    shared: FloatArray
+    coming: FloatArray  # (2 + F,): likewise, the shared model that is arriving
+    here: BoolArray  # (2 + F,): which of its numbers have arrived
+    sums: FloatArray  # as paofed.core.sums packs them
+    correction: FloatArray  # (2, D): what is added to the shared model: as in paofed.core.two_speed
+    correction_trust: FloatArray  # (4,)
+    own: FloatArray  # (2, D): likewise, what is added to the model with which the fleet began
+    own_trust: FloatArray  # (4,)
+    record: FloatArray  # how well the forecasters have done: as in paofed.core.weighing
+    waiting: FloatArray  # what the forecasters predicted: as in paofed.core.forecasts
+
+
+def begin(most: int, features: int) -> SummingDevice:
+    """Begin with a model of zeros, and without a sample."""
+    summed = summed_features(most, features)
+    trust = begin_two_speed(features).trust
+    return SummingDevice(
+        start=np.zeros(features),
+        shared=unlearned(summed),
+        coming=np.zeros(FIRST + summed),
+        here=np.zeros(FIRST + summed, dtype=np.bool_),
+        sums=np.zeros(size_of(summed)),
+        correction=np.zeros((2, features)),
+        correction_trust=trust,
+        own=np.zeros((2, features)),
+        own_trust=trust.copy(),
+        record=weighing.begin(_FORECASTERS),
+        waiting=forecasts.begin(_FORECASTERS),
+    )
+
+
+def summed_features(most: int, features: int) -> int:
+    """Return how many features are summed: a prediction, and at most so many of the map's."""
+    return 1 + min(most, features)
+
+
+def unlearned(summed: int) -> FloatArray:
+    """Return the shared model before anything was learned, as it is told: one coefficient, 1."""
+    shared = np.zeros(FIRST + summed)
+    shared[HOW_MANY : FIRST + 1] = 1.0
+    return shared
+
+
+def started(state: SummingDevice, w: FloatArray) -> SummingDevice:
+    """Begin with the model w."""
+    return state._replace(start=w.copy())
+
+
+def sees(state: SummingDevice, z: FloatArray) -> SummingDevice:
+    """Keep what the forecasters predict of a sample, in place."""
+    first, corrected, own = _inner(state, z)
+    shared = state.shared[FIRST] * first
+    for f in range(1, int(state.shared[HOW_MANY])):
+        shared += state.shared[FIRST + f] * z[z.size - f]
+    keep(state.waiting, z, np.array([shared, shared + corrected, first + own]))
+    return state
+
+
+def _inner(state: SummingDevice, z: FloatArray) -> tuple[float, float, float]:
+    """Return the products of a sample's features with the start model, the correction, and `own`.
+
+    In one plain loop: for few features numba makes it many times as quick as calls of a library.
+    """
+    first, corrected, own = 0.0, 0.0, 0.0
+    for j in range(z.size):
+        first += state.start[j] * z[j]
+        corrected += state.correction[0, j] * z[j]
+        own += state.own[0, j] * z[j]
+    return first, corrected, own
+
+
+def learn(
+    forgetting: float,
+    state: SummingDevice,
+    z: FloatArray,
+    y: float,
+    mu: float,
+    tick: int,  # noqa: ARG001 (the interface of a `learn`)
+) -> SummingDevice:
+    """Add the sample to the sums, in place; judge the forecasters, and let two of them learn."""
+    summed = state.shared.size - FIRST
+    u = np.empty(summed)
+    u[0], corrected, own = _inner(state, z)
+    for f in range(1, summed):
+        u[f] = z[z.size - f]
+    add(state.sums, u, y)
+    over = y
+    for f in range(int(state.shared[HOW_MANY])):
+        over -= state.shared[FIRST + f] * u[f]
+    judge(state.waiting, state.record, z, y)
+    _step(forgetting, state.correction, state.correction_trust, z, over - corrected, mu)
+    _step(forgetting, state.own, state.own_trust, z, y - u[0] - own, mu)
+    return state
+
+
+def _step(
+    forgetting: float, models: FloatArray, trust: FloatArray, z: FloatArray, e: float, mu: float
+) -> None:
+    """Take the step of paofed.core.two_speed with a model and its lead, in place.
+
+    e is the model's error on the sample.
+    """
+    w, lead = models[0], models[1]
+    ahead, power = 0.0, 0.0
+    for j in range(z.size):
+        ahead += lead[j] * z[j]
+        power += z[j] * z[j]
+    before = trust[0]
+    missing = e + before * ahead  # the error of the slow model
+    trust[:] = trusted(trust, missing, ahead)
+    slow = mu * missing
+    quick = (missing - ahead) / max(power, TINY) - slow
+    for j in range(z.size):
+        there = lead[j]
+        lead[j] = forgetting * (there + quick * z[j])
+        w[j] += slow * z[j] + trust[0] * lead[j] - before * there
+
+
+def merge(state: SummingDevice, part: Part) -> SummingDevice:
+    """Take numbers of a shared model over, in place; believe the model when all of it is here.
+
+    Coefficients of two models together are none: what one of them leaves to a feature, the other
+    may leave to another one.
+    """
+    coming, here, number = state.coming, state.here, -1.0
+    for i in range(part.coordinates.size):
+        if part.coordinates[i] == NUMBER:
+            number = part.values[i]
+    if not number >= coming[NUMBER]:
+        return state
+    if number > coming[NUMBER]:
+        here[:] = False
+        coming[NUMBER] = number
+    for i in range(part.coordinates.size):
+        if part.coordinates[i] < coming.size:
+            coming[part.coordinates[i]] = part.values[i]
+            here[part.coordinates[i]] = True
+    end = FIRST + coefficients_of(coming)
+    if np.all(here[HOW_MANY:end]):
+        state.shared[:] = 0.0
+        state.shared[:end] = coming[:end]
+        state.shared[HOW_MANY] = end - FIRST
+    return state
+
+
+def coefficients_of(shared: FloatArray) -> int:
+    """Return how many coefficients a shared model has, as it is told, whatever is told."""
+    most, count = shared.size - FIRST, shared[HOW_MANY]
+    if not count > 1.0:  # also where it is NaN
+        return 1
+    return int(count) if count < most else most
+
+
+def model(state: SummingDevice) -> FloatArray:
+    """Return the forecasters' models, weighed; without a label, the shared model."""
+    shared = shared_model(state.start, state.shared)
+    if state.sums[1] == 0.0:
+        return shared
+    weights = weights_of(state.record)
+    mine: FloatArray = (
+        (weights[0] + weights[1]) * shared
+        + weights[1] * state.correction[0]
+        + weights[2] * (state.start + state.own[0])
+    )
+    return mine
+
+
+def shared_model(start: FloatArray, shared: FloatArray) -> FloatArray:
+    """Return the shared model, as it is told, as a model of the map's features."""
+    w: FloatArray = shared[FIRST] * start
+    for f in range(1, int(shared[HOW_MANY])):
+        w[w.size - f] += shared[FIRST + f]
+    return w
+
+
+def tells(state: SummingDevice) -> FloatArray:
+    """Return the sums."""
+    return state.sums
+
+
+def summing(most: int, forgetting: float) -> Learner:
+    """Return the learner; `most` features of the map are summed."""
+    return Learner(
+        learn=partial(learn, forgetting),
+        init=partial(begin, most),
+        model=model,
+        merge=merge,
+        sees=sees,
+        tells=tells,
+        starts=started,
+        waives=("a step helps", "merge overwrites", LEFT_ALONE),
+        why_not="no live fleet sends sums yet",
+    )
