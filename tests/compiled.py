@@ -29,6 +29,7 @@ def own() -> None:
     kernel_of(algorithm("pao-fed-u1", clip=6))  # the same with bounded influence, whatever clip is
     kernel_of(algorithm("pao-fed-u1", clip=6, bound=6))
     kernel_of(algorithm("pao-fed-u1", learner="two-speed"))
+    kernel_of(algorithm("fed-ridge"))  # whatever its numbers
     lying = small_scenario(faults=[{"kind": "liar", "push": 0.1, "clients": 3}])
     kernel_of(with_faults(algorithm("pao-fed-u1"), lying))  # whichever faults of messages
 

@@ -25,11 +25,14 @@ def small_trace(
     start: bool = False,
     newcomers: bool = False,
     personal: bool = False,
+    labelled: float = 1.0,
+    latest: int = 0,
 ) -> Trace:
     """Draw a trace with gaps, delays around small age limits, lottery ties, and perhaps losses.
 
     Linear terms, if any, are beside so many features; newcomers may get the server's whole model,
-    and devices may keep linear terms of their own.
+    and devices may keep linear terms of their own. Labels may be rare, and late by up to `latest`
+    ticks; one client has none then.
     """
     rng = np.random.default_rng(seed)
     shape = (ticks, clients)
@@ -58,6 +61,10 @@ def small_trace(
         trace = replace(trace, linear_low=low, linear_high=low + rng.uniform(0.1, 3.0, size=inputs))
     if start:
         trace = replace(trace, start=rng.normal(size=trace.features))
+    if labelled < 1 or latest:
+        given = rng.random(shape) < labelled
+        given[:, 1] = labelled == 1
+        trace = replace(trace, labelled=given, label_delay=rng.integers(0, latest + 1, size=shape))
     kept = {"newcomers_whole": np.array([newcomers]), "personal": np.array([personal])}
     return replace(trace, **kept)
 

@@ -14,20 +14,20 @@ from lab.interpretations.interpretations import DEFAULT, EVEN
 from lab.interpretations.page import build as build_interpretations
 from lab.interpretations.study import InterpretationStudy
 from paofed import Trace, Worlds, algorithm, realize
+from paofed.algorithms.setup import Setup
 from paofed.core.tariffs import Tariff, tariff_of
+from paofed.experiments.paper.claims import CLAIMS
+from paofed.experiments.paper.study import Study
+from paofed.experiments.plan.field import Candidate
 from paofed.live.server.clock import at_present
 from paofed.live.server.lookout import Lookout
 from paofed.live.server.web.page.page import page as fleet_page
 from paofed.live.server.web.page.view import view_of
-from paofed.planning.field import Candidate
-from paofed.report.comparison.figure import figures
-from paofed.report.comparison.page import in_short
-from paofed.report.paper.claims import CLAIMS
+from paofed.report.comparison.page import figures, in_short
 from paofed.report.paper.page import Beyond
 from paofed.report.paper.page import build as build_study
-from paofed.report.paper.study import Study
-from paofed.report.plan.figure import CAPTION, front
-from paofed.report.plan.page import build as build_plan
+from paofed.report.plan import CAPTION, front
+from paofed.report.plan import build as build_plan
 from paofed.report.run.page import build as build_run
 from paofed.report.run.page import gallery as gallery_of_run
 from paofed.report.shared.figures import svg
@@ -36,12 +36,12 @@ from paofed.report.sweep.page import gallery as gallery_of_sweep
 from paofed.report.sweep.words import best_lines
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.estimates import Estimate
+from tests.experiments.plan.plans import a_plan, small_fleet
+from tests.experiments.sweep.made import swept_of
 from tests.lab.compare.test_digest import FOUND
 from tests.live.server.web.page.scenes import lived, named
 from tests.natures import small_scenario
 from tests.page_tree import parse
-from tests.planning.plans import a_plan, small_fleet
-from tests.sweeping.made import swept_of
 from tests.world.table.tables import fleet, hourly, table, write
 
 BAD = "<script>alert(1)</script>\"'&"
@@ -114,21 +114,19 @@ def test_a_run_over_worlds_of_one_s_own() -> None:
     require_text(build_run(result, drawings(gallery_of_run(result))), times=5)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_sweep(*, whole: bool) -> None:
-    """The scenario, the file, methods, and the values of keys that are words."""
+def test_a_sweep() -> None:
+    """The scenario, the file, methods, and the values of keys that are words; whole, and a part."""
     axes = {"step_size": (0.1, 0.4), "learner": (BAD, "lms")}
     swept = swept_of(
         lambda point: float(point.values["step_size"]), axes, methods=[MINE.name, "pao-fed-c2"]
     )
     scenario = {**swept.provenance["scenario"], "name": BAD}
     swept = replace(swept, provenance={**swept.provenance, "scenario": scenario})
-    if not whole:
-        finished = swept.finished.copy()
-        finished[-1] = False
-        swept = replace(swept, finished=finished)
+    finished = swept.finished.copy()
+    finished[-1] = False
     drawn = drawings(gallery_of_sweep(swept, PAYLOAD))
-    require_text(build_sweep(swept, drawn, best_lines(swept, PAYLOAD)), times=10)
+    for one in (swept, replace(swept, finished=finished)):
+        require_text(build_sweep(one, drawn, best_lines(one, PAYLOAD)), times=10)
 
 
 def test_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +136,9 @@ def test_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.parent.mkdir()
     file.write_text("from paofed import algorithm\nmine = algorithm('pao-fed-u1')\n")
     plan = a_plan(
-        small_fleet(name=BAD), Candidate(f"{file}:mine", 0.5), Candidate("pao-fed-c2", 0.5)
+        small_fleet(name=BAD),
+        Candidate(Setup.of(f"{file}:mine"), 0.5),
+        Candidate(Setup("pao-fed-c2"), 0.5),
     )
     page = build_plan(plan, (CAPTION, svg(front(plan), "plan")), f"paofed plan {BAD}")
     require_text(page, times=6)
@@ -158,6 +158,7 @@ def test_the_reproduction_and_the_comparison() -> None:
     for interrupted in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Study, "verdicts", lambda _: [(CLAIM, Estimate(1.0, 0.5, 1.5, 2))])
+            patch.setattr("paofed.report.paper.page.REASONS", {BAD: BAD})
             page = build_study(coming, DRAWN, BAD, beyond, interrupted=interrupted)
         require_text(page, times=15)
 

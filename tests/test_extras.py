@@ -72,7 +72,7 @@ FLEET = [
     "fleet backup farm farm.tar",
     "fleet restore farm.tar again",
     "fleet repair again",
-    "fleet units farm --out units",
+    "fleet services farm --out units",
     "fleet remove farm south",
 ]
 # Who asks for what without an extra, and the extras that the one line names.

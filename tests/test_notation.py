@@ -40,22 +40,18 @@ def table_row(name: str, columns: int) -> list[str]:
     return found[0]
 
 
-@pytest.mark.parametrize("path", paths())
-def test_what_it_names_exists(path: str) -> None:
-    pkgutil.resolve_name(path)  # imports the longest module prefix, then follows attributes
+def test_what_it_names_exists() -> None:
+    for path in paths():
+        pkgutil.resolve_name(path)  # imports the longest module prefix, then follows attributes
 
 
-@pytest.mark.parametrize(
-    "room", sorted({path.rpartition(".")[0] for path in public_names_of_core()})
-)
-def test_the_mathematics_is_named(room: str) -> None:
-    """Every module of the core, or something in it; a name says by itself what it is."""
-    assert any(f"{path}.".startswith(f"{room}.") for path in paths())
-
-
-@pytest.mark.parametrize("path", list(public_names_of_core()))
-def test_a_name_says_what_it_is(path: str) -> None:
-    assert inspect.getdoc(pkgutil.resolve_name(path))
+def test_the_mathematics_is_named_and_says_what_it_is() -> None:
+    """Every module of the core, or something in it, is in the document."""
+    names = list(public_names_of_core())
+    assert [name for name in names if not inspect.getdoc(pkgutil.resolve_name(name))] == []
+    said = [f"{path}." for path in paths()]
+    for room in {name.rpartition(".")[0] for name in names}:
+        assert any(path.startswith(f"{room}.") for path in said), room
 
 
 def cells(row: Algorithm) -> list[str]:

@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from paofed.core.learners import NAMES
+from paofed.core.learners import AGREED
 from paofed.errors import InputError, MissingExtraError
 from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.sklearn import FourierLMS
 from tests.effort import long
 from tests.live.fleets import manifest
@@ -35,16 +35,15 @@ SMALL: dict[str, Any] = {"features": 12, "random_state": 3}
 
 def device_of(regressor: Any) -> Edge:
     """A device of a live fleet that sees samples as a fitted regressor does."""
-    scales, model = regressor.scales_, regressor.model_
-    inputs = zip(scales.offset.tolist(), scales.scale.tolist(), strict=True)
+    (*inputs, target), model = regressor.scales_, regressor.model_
     ranges = np.stack(model.fourier_map.ranges, axis=1).tolist()
     agreed = manifest(
         features=regressor.features,
         kernel_width=regressor.kernel_width_,
         seed=regressor.seed_,
         step_size=regressor.step_size,
-        inputs=tuple(Scaling(name=f"x{i}", offset=a, scale=b) for i, (a, b) in enumerate(inputs)),
-        target=Scaling(name="y", offset=scales.target_offset, scale=scales.target_scale),
+        inputs=tuple(Quantity(f"x{i}", x.offset, x.scale) for i, x in enumerate(inputs)),
+        target=Quantity("y", target.offset, target.scale),
         linear=tuple(map(tuple, ranges)) or None,
         learner=None if regressor.learner == "lms" else regressor.learner,
         forgetting=regressor.forgetting,
@@ -58,7 +57,7 @@ def device_of(regressor: Any) -> Edge:
     [
         {"standardize": False, "kernel_width": 2.0},
         {"linear": True, "bound": 6.0},
-        *({"learner": name, "step_size": 0.4} for name in NAMES),
+        *({"learner": name, "step_size": 0.4} for name in ("lms", *AGREED)),
         {"learner": "rls", "forgetting": 0.9, "bound": 3.0, "linear": True},
     ],
 )
@@ -141,7 +140,7 @@ def test_names_pickles_and_constants() -> None:
     regressor = FourierLMS(**SMALL).fit(table, Y)
     assert regressor.feature_names_in_.tolist() == ["hour", "load", "always"]
     assert regressor.n_features_in_ == 3
-    assert regressor.scales_.scale[2] == 1.0
+    assert regressor.scales_[2].scale == 1.0
     again = pickle.loads(pickle.dumps(regressor))  # noqa: S301 (our own)
     assert again.predict(table).tobytes() == regressor.predict(table).tobytes()
     again.partial_fit(table, Y)
@@ -160,15 +159,10 @@ def test_names_pickles_and_constants() -> None:
             {"kernel_width": "mean"},
             "kernel_width is 'mean': expected a number above 0, or 'median'",
         ),
-        ({"kernel_width": 0}, "kernel_width is 0: expected a finite number above 0"),
         ({"kernel_width": 1e-9}, "kernel_width is 1e-09: expected 1e-06 to 1e.06"),
         ({"step_size": "fast"}, "step_size is 'fast': expected a finite number above 0"),
-        ({"step_size": np.nan}, "step_size is nan: expected a finite number above 0"),
-        ({"epochs": 0}, "epochs is 0: expected a whole number from 1 on"),
         ({"learner": "two_speed"}, "unknown learner 'two_speed': did you mean 'two-speed'"),
         ({"forgetting": 0.9}, "forgetting is given, but lms keeps nothing"),
-        ({"learner": "rls", "forgetting": 2}, "forgetting is 2: expected a number above 0"),
-        ({"bound": -1}, "bound is -1: expected a finite number above 0"),
         ({"random_state": -1}, "seed -1 is out of range"),
         ({"step_size": 1e9}, "with a step_size of 1e.09 the model has grown beyond all numbers"),
     ],

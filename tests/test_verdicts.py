@@ -7,8 +7,7 @@ import shlex
 from pathlib import Path
 
 from paofed.cli import PAOFED
-from paofed.report.paper.claims import CLAIMS
-from paofed.report.paper.effort import FULL
+from paofed.experiments.paper.claims import CLAIMS, FULL
 from paofed.simulate.results.estimates import Count, Estimate
 
 ROOT = Path(__file__).parents[1]

@@ -1,29 +1,42 @@
+"""One noun, one meaning: the glossary of CONTRIBUTING.md, and the names of modules."""
+
 import re
+from collections import Counter
 from pathlib import Path
 
-import pytest
-
-import paofed
-from paofed.words import counted, listed
-
-
-@pytest.mark.parametrize(
-    ("number", "said"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1200, "1,200 runs")]
-)
-def test_one_is_not_many(number: int, said: str) -> None:
-    assert counted(number, "run") == said
+ROOT = Path(__file__).parents[1]
+MOST = 40
+ROW = re.compile(r"^\| ([a-z]+) \| (.+) \|$", re.MULTILINE)
 
 
-def test_runs_are_counted_in_one_way() -> None:
-    sources = list(Path(paofed.__file__).parent.rglob("*.py"))
-    assert len(sources) > 100
-    by_hand = re.compile(r"\} runs?\b|'s' if ")
-    found = {path.name for path in sources if by_hand.search(path.read_text(encoding="utf-8"))}
-    assert found == set()
+def glossary() -> list[tuple[str, str]]:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return ROW.findall(text.partition("\n## Words\n")[2].partition("\n## ")[0])[1:]  # its head
 
 
-@pytest.mark.parametrize(
-    ("count", "said"), [(1, "0"), (6, "0, 1, 2, 3, 4, 5"), (7, "0, 1, 2, 3, 4 and 2 more")]
-)
-def test_many_names_are_some_and_a_number(count: int, said: str) -> None:
-    assert listed([str(k) for k in range(count)]) == said
+def in_several_rooms(paths: list[Path]) -> set[str]:
+    """Return names of modules in more than one folder; verbs have the names of other rooms."""
+    verbs = {ROOT / "paofed/cli", ROOT / "lab/commands"}
+    own = [path.stem for path in paths if verbs.isdisjoint(path.parents)]
+    return {name for name, count in Counter(own).items() if count > 1 and name[0] != "_"}
+
+
+def test_the_glossary_is_short_and_each_noun_has_one_meaning() -> None:
+    nouns = [noun for noun, _ in glossary()]
+    assert 20 < len(nouns) <= MOST
+    assert nouns == sorted(set(nouns))
+
+
+def test_a_name_in_several_rooms_is_a_noun_of_the_glossary() -> None:
+    modules = [path for room in ("paofed", "lab") for path in (ROOT / room).rglob("*.py")]
+    nouns = {noun for noun, _ in glossary()}
+    found = in_several_rooms(modules)
+    assert "device" in found
+    assert {
+        name for name in found if name not in nouns and name.removesuffix("s") not in nouns
+    } == set()
+
+
+def test_two_rooms_with_a_name_are_found() -> None:
+    names = "paofed/a/unit.py", "paofed/b/unit.py", "paofed/cli/run.py", "paofed/a/run.py"
+    assert in_several_rooms([ROOT / name for name in names]) == {"unit"}

@@ -26,7 +26,7 @@ def with_part(part: str, record: Any) -> Algorithm:
 
 
 @pytest.mark.parametrize("part", SAME)
-@pytest.mark.parametrize("wrong", [4, None, Windows, lambda *_: None, Geometric(1.0)])
+@pytest.mark.parametrize("wrong", [4, Windows, Geometric(1.0)])
 def test_a_part_of_another_kind_is_refused(part: str, wrong: object) -> None:
     with pytest.raises(
         AlgorithmError, match=rf"^mine: its {part} is .*: expected [A-Z]\w+"
@@ -41,7 +41,7 @@ def test_a_part_of_another_kind_is_refused(part: str, wrong: object) -> None:
         (part, field.name)
         for part, record in SAME.items()
         for field in fields(record)
-        if field.name not in ("waives", "served", "reach", "encode", "decode")
+        if field.name not in ("waives", "served", "reach", "encode", "decode", "why_not", "bounded")
     ],
 )
 def test_a_function_that_is_none_is_refused(part: str, function: str) -> None:
@@ -87,3 +87,43 @@ def test_what_is_waived_is_told_by_part() -> None:
         "learner": (),
     }
     assert own.describe()["uplink"]["waives"] == ["never silent"]  # type: ignore[index]
+
+
+def served(part: str, **values: Any) -> Algorithm:
+    return with_part(part, replace(SAME[part], served=True, **values))
+
+
+@pytest.mark.parametrize("part", SAME)
+def test_a_part_says_whether_a_live_fleet_may_use_it(part: str) -> None:
+    kind = type(SAME[part]).__name__
+    assert U1.unserved is None
+    assert served(part).unserved is None
+    why = with_part(part, SAME[part]).unserved
+    assert why == f"its {part} does not say that it can be (`served` of {kind})"
+    own = with_part(part, replace(SAME[part], why_not="it asks for the moon"))
+    assert own.unserved == "it asks for the moon"
+    assert "why_not" not in own.describe()[part]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        (algorithm("pso-fed", subset=0.5), "its server picks who takes part before any contact"),
+        (algorithm("pao-fed-u0"), "it sends back the window it has just received"),
+        (algorithm("wide-down"), "its windows up and down differ in width"),
+        (algorithm("fed-buff"), "its model may diverge where devices start from an older one"),
+        (algorithm("top-k"), "it remembers what it sent"),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_method_says_why_it_cannot_be_served(method: Algorithm, why: str) -> None:
+    assert str(method.unserved).startswith(why)
+
+
+def test_what_can_be_bounded_is_said_by_the_parts() -> None:
+    assert U1.can_bound == ("clip", "bound")
+    assert U1.can_be_bounded
+    own = served("server")
+    assert (own.can_bound, own.can_be_bounded) == (("bound",), False)
+    assert served("server", bounded=True).can_be_bounded
+    assert served("learner", learn=lambda state, *_: state).can_bound == ("clip",)

@@ -14,7 +14,7 @@ from paofed.core.rules import LMS
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, ContractError
 from paofed.simulate.engines import USUAL, engine_of
-from tests.checks.breaking import U1, broken_promises, with_part
+from tests.checks.breaking import U1, with_part
 from tests.effort import some
 
 
@@ -36,7 +36,7 @@ PROMISED = [(row, check) for row in variants() for check in CHECKS]
 
 @pytest.mark.parametrize(
     ("row", "check"),
-    some(PROMISED, everyday=110),  # a part of the checks for every row, of the rows for every check
+    some(PROMISED, everyday=60),  # a part of the checks for every row, of the rows for every check
     ids=lambda given: given if isinstance(given, str) else f"{given.name}-{given.exchange}",
 )
 def test_the_registry_keeps_the_contract(row: Algorithm, check: str) -> None:
@@ -50,10 +50,6 @@ def test_every_learner_keeps_the_contract(learner: str, check: str) -> None:
     row = algorithm("pao-fed-u2", learner=learner, bound=6)
     assert engine_of(USUAL).refuses(row) is None
     check_one(check, row)
-
-
-def test_by_name() -> None:
-    check_algorithm("pao-fed-u2")
 
 
 def test_windows_larger_than_the_usual_model() -> None:
@@ -79,16 +75,6 @@ SAME: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("part", SAME)
-def test_an_unknown_waiver_is_refused(part: str) -> None:
-    mine = with_part(part, SAME[part], "engines agreed")
-    words = (
-        f"^mine: its {part} waives unknown promise 'engines agreed': did you mean 'engines agree"
-    )
-    with pytest.raises(ContractError, match=words):
-        check_algorithm(mine)
-
-
 @pytest.mark.parametrize(
     ("part", "of_another"),
     [
@@ -101,9 +87,12 @@ def test_an_unknown_waiver_is_refused(part: str) -> None:
 def test_a_part_cannot_waive_what_it_does_not_promise(part: str, of_another: str) -> None:
     with pytest.raises(ContractError, match=f"its {part} waives unknown promise '{of_another}'"):
         check_one("never silent", with_part(part, SAME[part], of_another))
+    mine = with_part(part, SAME[part], "engines agreed")
+    with pytest.raises(ContractError, match=f"^mine: its {part} waives .*did you mean 'engines ag"):
+        check_algorithm(mine)
 
 
-@pytest.mark.parametrize("waived", ["never silent", ["never silent"], (1,), None])
+@pytest.mark.parametrize("waived", ["never silent", (1,)])
 def test_waivers_are_a_tuple_of_names(waived: Any) -> None:
     """The text "never silent" would be a tuple of letters."""
     with pytest.raises(AlgorithmError, match=r"^mine: its uplink waives .*: expected a tuple"):
@@ -118,11 +107,10 @@ def doubled(w: Any, memory: Any, stamp: Any) -> Any:
 def test_what_one_direction_waives_the_other_still_promises() -> None:
     waiving = Channel(send=doubled, waives=("values of the model",))
     up = with_part("uplink", waiving)
-    assert broken_promises(up) == {}
+    check_one("values of the model", up)
     both = replace(up, downlink=replace(waiving, waives=()))
-    told = broken_promises(both)
-    assert set(told) == {"values of the model"}
-    assert "its downlink sends values that are not the model's" in told["values of the model"]
+    with pytest.raises(ContractError, match="its downlink sends values that are not the model's"):
+        check_one("values of the model", both)
 
 
 def test_every_promise_has_one_meaning_for_its_kind() -> None:

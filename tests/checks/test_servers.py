@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -154,7 +154,6 @@ def test_weights_that_no_run_meets_are_looked_at_too(
     weight: Callable[[int], float], words: str
 ) -> None:
     mine = with_part("server", Newest(weight))
-    assert set(broken_promises(mine)) == {"weights are weights"}
     with pytest.raises(
         ContractError, match=rf"'weights are weights': its server's staleness {words}"
     ):
@@ -198,17 +197,8 @@ def test_a_buffered_server_waives_what_it_must_and_is_held_to_the_rest() -> None
     broken = set(broken_promises(with_part("server", rule)))
     assert broken == {"fixed point", "convex hull", "untouched coordinates"}
     for waived in broken:
-        told = broken_promises(with_part("server", rule, waived))
-        assert set(told) == broken - {waived}
+        check_one(waived, with_part("server", rule, waived))
+        for held in broken - {waived}:
+            with pytest.raises(ContractError, match=held):
+                check_one(held, with_part("server", rule, waived))
     check_algorithm(with_part("server", rule, *broken))
-
-
-def test_what_is_said_of_other_methods_names_them() -> None:
-    def raises(*_: Any) -> Any:
-        raise RuntimeError("no\nserver")
-
-    with pytest.raises(ContractError) as error:
-        check_algorithm(with_part("server", ServerRule(apply=raises)))
-    words = "its server's apply raised RuntimeError: no server"
-    assert str(error.value).endswith(words)
-    assert str(error.value).startswith("mine fails the check")

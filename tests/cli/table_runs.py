@@ -10,6 +10,7 @@ import numpy as np
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.world.scenario import Scenario
 from tests.world.table.tables import fleet, table, write
 
@@ -50,7 +51,7 @@ def lines(devices: int = 3, hours: int = 60) -> list[str]:
     return found
 
 
-def made(folder: Path, **changes: Any) -> tuple[Scenario, Result]:
+def made(folder: Path, **changes: Any) -> tuple[Scenario, TableResult]:
     """A fleet over such a table in a folder, and its run."""
     path = write(folder / "t.csv", lines(), HEADER)
     values = {"inputs": INPUTS, "target": "y:log1p", "calibration": "20h", "tick": "1h", **changes}
@@ -58,13 +59,12 @@ def made(folder: Path, **changes: Any) -> tuple[Scenario, Result]:
     result = run(
         scenario, LINEUP, runs=2, seed=SEED, engine="reference", baselines="none", workers=1
     )
-    return scenario, result
+    return scenario, TableResult.of(result)
 
 
 def final(result: Result, name: str, whose: Whose) -> float:
     """The error of an algorithm's models in dB."""
-    assert result.progressive is not None
-    return result.progressive.final(name, whose).db
+    return result.final(name, whose).db
 
 
 def rows(path: str | Path) -> Iterator[Row]:

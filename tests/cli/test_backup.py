@@ -8,8 +8,7 @@ import pytest
 from paofed.cli import main
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import FILE, locked
-
-Capsys = pytest.CaptureFixture[str]
+from tests.cli.operators import UNTOLD, Capsys, done, refusal
 
 
 @pytest.fixture
@@ -22,25 +21,13 @@ def folder(tmp_path: Path, capsys: Capsys) -> Path:
     return place
 
 
-def done(capsys: Capsys, *words: object) -> str:
-    assert main(["fleet", *map(str, words)]) == 0
-    return capsys.readouterr().out
-
-
-def refusal(capsys: Capsys, *words: object) -> str:
-    assert main(["fleet", *map(str, words)]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    return err
-
-
 def test_there_and_back_in_words(folder: Path, tmp_path: Path, capsys: Capsys) -> None:
     file = tmp_path / "b.tar"
     with locked(folder):  # its server is at work
         told = done(capsys, "backup", folder, file)
     size = file.stat().st_size
     assert told == f"wrote {folder} to {file} ({size:,} bytes, with all its secrets)\n"
-    done(capsys, "quarantine", folder, "south")
+    done(capsys, "quarantine", folder, "south", warns=UNTOLD)
     first, second, third, last = done(capsys, "restore", file, folder).splitlines()
     assert first.startswith(f"{folder} has the model of tick 0, 20")
     assert second.startswith(f"what was there is now {folder}.before-20")
@@ -48,7 +35,7 @@ def test_there_and_back_in_words(folder: Path, tmp_path: Path, capsys: Capsys) -
     assert last == "start its broker and its server again; all devices begin from this model"
     assert done(capsys, "verify", folder)
     with Fleet(folder).store() as store:
-        assert store.member("south").quarantined
+        assert store.roster.member("south").quarantined
 
 
 def test_there_and_back_as_json(folder: Path, tmp_path: Path, capsys: Capsys) -> None:
@@ -57,7 +44,7 @@ def test_there_and_back_as_json(folder: Path, tmp_path: Path, capsys: Capsys) ->
     assert (answer["out"], answer["bytes"]) == (str(file), file.stat().st_size)
     answer = json.loads(done(capsys, "restore", file, place, "--json"))
     with Fleet(folder).store() as store:
-        epoch = store.manifest().epoch
+        epoch = store.epochs.manifest().epoch
     assert (answer["tick"], answer["aside"], answer["quarantined"]) == (0, None, [])
     assert answer["epoch"] != epoch
 

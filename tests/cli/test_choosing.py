@@ -10,12 +10,13 @@ import paofed
 from paofed.archives import save_arrays
 from paofed.cli import main
 from paofed.errors import FileError
-from paofed.racing.race import RaceInterrupted, race
-from paofed.racing.record import Race
+from paofed.experiments.race.race import race
+from paofed.experiments.race.record import Race
 from paofed.report.run.page import build
 from paofed.simulate.results.result import Result
+from paofed.simulate.stopping import Interrupted
+from tests.experiments.race.tables import CALIBRATION, readings
 from tests.natures import small_scenario
-from tests.racing.tables import CALIBRATION, readings
 from tests.world.table.tables import write
 
 ASKED = "pao-fed-u1:max_age=auto"
@@ -89,7 +90,6 @@ def test_without_enough_to_choose_by(tmp_path: Path, capsys: Capture) -> None:
     [
         (["--step-size", "large"], "argument --step-size: 'large' is neither a number nor auto"),
         (["--algorithm", "pao-fed-u1:bound=auto"], "bound cannot be chosen: auto is for step_size"),
-        (["--algorithm", "online-fedsgd:shared=auto"], "online-fedsgd has no option 'shared'"),
     ],
 )
 def test_what_cannot_be_chosen_is_one_line(
@@ -111,9 +111,9 @@ def test_an_interrupt_tells_what_is_known(
     found = expected if known else None
 
     def stopped(*_: object, **__: object) -> None:
-        raise RaceInterrupted(found)
+        raise Interrupted(race=found)
 
-    monkeypatch.setattr("paofed.racing.race.race", stopped)
+    monkeypatch.setattr("paofed.experiments.race.race.race", stopped)
     assert main(["run", small, "--algorithm", "pao-fed-u1:shared=auto"]) == 130
     err = capsys.readouterr().err
     assert err.endswith("paofed run: interrupted\n")

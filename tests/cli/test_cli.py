@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import re
@@ -13,7 +12,7 @@ import pytest
 
 from lab.commands import LAB
 from paofed import __version__
-from paofed.algorithms import ALGORITHMS, RIVALS
+from paofed.algorithms import OURS
 from paofed.cli import PAOFED, main
 from paofed.cli.program import Program, warnings_said
 from paofed.errors import PaofedWarning, TraceError
@@ -27,14 +26,14 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "verb"), COMMANDS)
-def test_help_ends_with_an_example_that_can_be_parsed(program: Program, verb: str) -> None:
-    parser = program.parser_of(verb)
-    example = parser.format_help().rstrip().splitlines()[-1]
-    assert example.startswith("example: ")
-    _, called, words = f"{example} ".partition(f"{program.name} {verb} ")
-    assert called
-    assert parser.parse_known_only(shlex.split(words)).run is not None
+def test_help_ends_with_an_example_that_can_be_parsed() -> None:
+    for program, verb in COMMANDS:
+        parser = program.parser_of(verb)
+        example = parser.format_help().rstrip().splitlines()[-1]
+        assert example.startswith("example: ")
+        _, called, words = f"{example} ".partition(f"{program.name} {verb} ")
+        assert called, example
+        assert parser.parse_known_only(shlex.split(words)).run is not None
 
 
 def helped(
@@ -48,19 +47,6 @@ def helped(
     return out.rstrip().splitlines()
 
 
-@pytest.mark.parametrize("verb", ["", "fleet", "device"])
-@pytest.mark.parametrize("form", ["{}", "{} -h", "{} --help", "help {}"])
-def test_help_lists_what_there_is_and_ends_with_an_example(
-    verb: str, form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = helped(form.format(verb).split(), capsys)
-    for name, text in (PAOFED.actions_of(verb) if verb else VERBS).items():
-        assert f"  {name:<12}{text}" in lines
-    assert lines[-1].startswith("example: ")
-    assert f"paofed {verb or 'run'} " in lines[-1]
-    assert "ACTION ..." in lines[0] if verb else "VERB ..." in lines[0]
-
-
 def under_titles(lines: list[str]) -> dict[str, list[str]]:
     """The names that a help lists, by the titles above them."""
     found: dict[str, list[str]] = {}
@@ -72,25 +58,21 @@ def under_titles(lines: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def test_verbs_are_shown_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert under_titles(helped(["--help"], capsys)) == {
-        "options": [],
-        "simulate": ["run", "sweep", "plan", "theory", "scenario", "trace", "replay", "result",
-                     "algorithms", "reproduce"],
-        "fleets": ["fleet", "device", "gateway", "predict", "demo"],
-    }  # fmt: skip
-
-
-def test_actions_of_a_fleet_are_shown_by_what_an_operator_wants(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("verb", ["", "fleet"])
+def test_help_lists_what_there_is_and_ends_with_an_example(
+    verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = under_titles(helped(["fleet", "--help"], capsys))
-    assert list(shown) == ["options", "set up", "run", "watch", "change", "repair"]
-    assert shown["set up"][:2] == ["init", "add"]
-    assert "serve" in shown["run"]
-    assert "status" in shown["watch"]
-    assert "rotate" in shown["change"]
-    assert "restore" in shown["repair"]
+    lines = helped([verb] if verb else [], capsys)
+    for name, text in (PAOFED.actions_of(verb) if verb else VERBS).items():
+        assert f"  {name:<12}{text}" in lines
+    groups = PAOFED._groups_of(verb) if verb else PAOFED.groups
+    shown = {title: list(known) for title, known in groups.items()}
+    assert under_titles(lines) == {"options": [], **shown}
+    assert lines[-1].startswith("example: ")
+    assert f"paofed {verb or 'run'} " in lines[-1]
+    assert "ACTION ..." in lines[0] if verb else "VERB ..." in lines[0]
+    for form in ("{} -h", "{} --help", "help {}"):
+        assert helped(form.format(verb).split(), capsys) == lines
 
 
 def test_the_laboratory_has_a_help_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,11 +82,10 @@ def test_the_laboratory_has_a_help_of_its_own(capsys: pytest.CaptureFixture[str]
     assert helped(["help", "chaos"], capsys, LAB)[0].startswith("usage: python -m lab chaos ")
 
 
-@pytest.mark.parametrize("verb", ["run", "fleet init"])
-def test_help_on_one_verb_or_action(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = helped(["help", *verb.split()], capsys)
-    assert lines == helped([*verb.split(), "--help"], capsys)
-    assert lines[0].startswith(f"usage: paofed {verb} ")
+def test_help_on_one_action(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(["help", "fleet", "init"], capsys)
+    assert lines == helped(["fleet", "init", "--help"], capsys)
+    assert lines[0].startswith("usage: paofed fleet init ")
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,8 +110,6 @@ def test_commands_have_a_file_each_or_are_in_that_of_their_group() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["train"], "paofed: error: unknown verb 'train' (known: run, "),
-        (["learn", "--help"], "paofed: error: unknown verb 'learn' (known: run, "),
         (["help", "learn"], "paofed: error: unknown verb 'learn' (known: run, "),
         (["repaly"], "paofed: error: unknown verb 'repaly': did you mean 'replay'? (known: run, "),
         (
@@ -138,9 +117,7 @@ def test_commands_have_a_file_each_or_are_in_that_of_their_group() -> None:
             "paofed fleet: error: unknown action 'verfy': did you mean 'verify'? (known: init, ",
         ),
         (["fleet", "--json"], "paofed fleet: error: unknown action '--json'"),
-        (["device", "rnu"], "paofed device: error: unknown action 'rnu': did you mean 'run'?"),
         (["run", "--live"], "paofed run: error: unexpected '--live'"),
-        (["chaos"], "paofed: error: unknown verb 'chaos' (known: run, "),
         (["fleet", "folder"], "paofed fleet: error: unknown action 'folder'"),
     ],
 )
@@ -155,19 +132,6 @@ def test_what_is_missing_or_unknown_is_told_with_the_nearest(
     assert err.startswith(says)
 
 
-def test_the_laboratory_says_what_is_unknown_in_the_same_way(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for words, says in (
-        (["engine"], "python -m lab: error: unknown verb 'engine': did you mean 'engines'?"),
-        (["engines", "--live"], "python -m lab engines: error: unexpected '--live'"),
-    ):
-        with pytest.raises(SystemExit) as stop:
-            LAB.main(words)
-        assert stop.value.code == 2
-        assert capsys.readouterr().err.startswith(says)
-
-
 def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["algorithms"]) == 0
     text = capsys.readouterr().out
@@ -175,7 +139,7 @@ def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> No
     listed = json.loads(capsys.readouterr().out)
     said = {name: options.pop("in short") for name, options in listed.items()}
     assert listed["pso-fed"] == {"subset": "required", "shared": 4, "coordinated": True}
-    assert list(listed) == [*ALGORITHMS, *RIVALS]
+    assert list(listed) == [*OURS]
     for name, words in said.items():
         assert re.search(rf"^{name}\b.*\n    {re.escape(words)}$", text, re.MULTILINE)
     assert all(map(str.strip, said.values()))
@@ -234,43 +198,9 @@ def test_a_character_that_the_output_cannot_show_is_no_error() -> None:
     assert "unknown scenario '\\xf6.toml'" in done.stderr
 
 
-HEAVY = {"numba", "scipy", "matplotlib", "pydantic", "polars"}
-LIGHT = [
-    *("run", "sweep", "scenario", "trace", "replay", "result", "theory", "algorithms", "predict"),
-    *("plan", "reproduce"),
-]
-
-
-def test_help_waits_for_no_package_of_the_simulator() -> None:
-    """Nor does it need them: each of these verbs is asked for its help, all in one process."""
-    code = (
-        "import io, sys, contextlib; from paofed.cli import main\n"
-        "for verb in sys.argv[1].split(','):\n"
-        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
-        "        main([verb, '--help'])\n"
-        f"    heavy = {HEAVY} & sys.modules.keys()\n"
-        "    assert not heavy, (verb, heavy)"
-    )
-    done = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, "-c", code, ",".join(LIGHT)], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     command = (
         f"{shlex.quote(sys.executable)} -m paofed algorithms --json | true; echo ${{PIPESTATUS[0]}}"
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)  # noqa: S603, S607
     assert (done.stdout, done.stderr) == ("0\n", "")
-
-
-def test_a_letter_that_the_terminal_lacks_does_not_end_the_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    assert main(["algorithms"]) == 0
-    sys.stdout.write("1.00 \N{PLUS-MINUS SIGN} 0.10\n")
-    sys.stdout.flush()
-    assert raw.getvalue().endswith(b"1.00 \\xb1 0.10\n")

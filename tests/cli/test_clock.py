@@ -19,7 +19,7 @@ DAYS = 2.5 * 86400.0 + 1800.0
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "fleet", max_age=4)
+    return Site(tmp_path / "fleet", max_age=4, tick_seconds=TICK)
 
 
 def again(device: Device) -> bool:
@@ -69,8 +69,9 @@ def test_a_server_whose_clock_was_ahead_for_a_moment(
     with site.fleet.store() as store:
         assert store.verify().agrees
         assert store.recover().counts["accepted"] >= device.confirmed
-        assert len({(r.device, r.sent, r.arrived) for r in store.journal()}) == store.lines()
-        assert [epoch.why for epoch in store.epochs()][1:] == ["ticks go on with the clock"]
+        lines = {(line.device, line.sent, line.arrived) for line in store.lines.read()}
+        assert len(lines) == store.lines.count()
+        assert [epoch.why for epoch in store.epochs.all()][1:] == ["ticks go on with the clock"]
     assert "ticks go with this machine's clock" in clock(capsys, site)
 
 
@@ -88,8 +89,8 @@ def test_ticks_that_are_two_days_ahead(site: Site, capsys: pytest.CaptureFixture
         assert after.tick > before.tick  # tick numbers never go back
         assert abs(after.manifest.begins(after.tick) - time.time()) < PATIENCE
         assert after.manifest.lineage == before.manifest.lineage  # devices keep their models
-        assert [epoch.why for epoch in store.epochs()] == ["made", "ticks go on with the clock"]
-        assert abs(store.time_of(after.tick) - time.time()) < PATIENCE
+        assert [epoch.why for epoch in store.epochs.all()] == ["made", "ticks go on with the clock"]
+        assert abs(store.epochs.time_of(after.tick) - time.time()) < PATIENCE
     assert "ticks go with this machine's clock" in clock(capsys, site)
     assert main(["fleet", "status", str(site.fleet.folder)]) == 0
     assert "--reset" not in capsys.readouterr().out
@@ -103,4 +104,4 @@ def test_as_json_and_only_while_no_server_runs(
     with locked(site.fleet.folder):
         assert main(["fleet", "clock", str(site.fleet.folder), "--reset"]) == 2
     with Fleet(site.fleet.folder).store() as store:
-        assert len(store.epochs()) == 1
+        assert len(store.epochs.all()) == 1

@@ -44,11 +44,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_damaged_file_is_one_line(
     command: str,
-    damage: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -56,11 +54,12 @@ def test_a_damaged_file_is_one_line(
     monkeypatch.chdir(tmp_path)
     save, options = COMMANDS[command]
     path = Path("file.npz")
-    save(path)
-    DAMAGE[damage](path)
-    assert main([command, str(path), *options]) == 2
-    said = capsys.readouterr()
-    assert said.err.count("\n") == 1
-    assert "file.npz" in said.err
-    assert not said.out
-    assert not Path("out.npz").exists()
+    for damage, harm in DAMAGE.items():
+        save(path)
+        harm(path)
+        assert main([command, str(path), *options]) == 2, damage
+        said = capsys.readouterr()
+        assert said.err.count("\n") == 1, damage
+        assert "file.npz" in said.err
+        assert not said.out
+        assert not Path("out.npz").exists()

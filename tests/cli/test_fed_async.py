@@ -22,7 +22,7 @@ def init(folder: Path, *words: object) -> Manifest:
 
 def agreed(folder: Path) -> Manifest:
     with Fleet(folder).store() as store:
-        return store.manifest()
+        return store.epochs.manifest()
 
 
 def refusal(capsys: Capsys, *words: object) -> str:
@@ -52,7 +52,6 @@ def test_a_new_fleet_is_told_that_nobody_is_bounded(tmp_path: Path, capsys: Caps
         (("fed-async", "--clip", "6"), "clip is 6.0: expected none for fed-async, whose rule"),
         (("fed-async:alpha=2",), "alpha is 2: expected a number from 0 to 1"),
         (("fed-async:alhpa=1",), "unknown option 'alhpa': did you mean 'alpha'?"),
-        (("fed-async:shared=4",), "expected numbers for alpha, decay, hinge, slope, or none"),
         (("pao-fed-u1:shared=4",), "options is {'shared': 4}: expected none for pao-fed-u1"),
         (("fed-buff:buffer=5",), "fed-buff cannot be served: its model may diverge"),
         (("pao-fed-u3:a=1",), "did you mean 'pao-fed-u"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
-from tests.cli.test_fed_async import NUMBERS, agreed, init, refusal
+from tests.cli.test_fed_async import NUMBERS, agreed, init
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -19,22 +19,6 @@ def test_a_new_fleet(tmp_path: Path, capsys: Capsys) -> None:
     assert "a: quantised:bits=8, tick " in capsys.readouterr().out
     same = init(tmp_path / "c", "--from", tmp_path / "a", "--security", "none")
     assert (same.method, same.shared) == ("quantised:bits=8", 6)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("quantised:bits=1",), "bits is 1: expected a whole number from 2 to 16, or 32"),
-        (("quantised:bit=8",), "unknown option 'bit': did you mean 'bits'?"),
-        (("quantised:shared=4",), "expected numbers for bits, down_bits, or none"),
-        (("quantised", "--shared", "9"), "shared is 9: expected at most 8, the features"),
-        (("ca2fl:buffer=5",), "ca2fl cannot be served: its model may diverge"),
-        (("cached-mean",), "cached-mean cannot be served: it keeps the last model of every"),
-    ],
-)
-def test_what_cannot_be(words: tuple[str, ...], says: str, tmp_path: Path, capsys: Capsys) -> None:
-    assert says in refusal(capsys, "init", tmp_path / "x", *NUMBERS, "--algorithm", *words)
-    assert not (tmp_path / "x").exists()
 
 
 def test_a_change_there_and_back(tmp_path: Path, capsys: Capsys) -> None:

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.cli import main
 from paofed.cli.fleet.repair import tick_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import locked
 from paofed.live.model.fleet_model import FleetModel
+from tests.cli.operators import Capsys, done, refusal
 from tests.live.fleets import manifest, records, update
 
-Capsys = pytest.CaptureFixture[str]
 TICKS, BROKEN = 60, 40  # one of three devices sends nonsense from some tick on
 
 
@@ -28,7 +27,7 @@ def lived(place: Path) -> Path:
     fleet = Fleet.create(place, settings, agreed)
     with fleet.store() as store:
         for label in ("north", "south", "west"):
-            store.add(label)
+            store.roster.add(label)
         coordinator = store.recover()
         for tick in range(TICKS):
             group = []
@@ -40,7 +39,7 @@ def lived(place: Path) -> Path:
             coordinator.close(tick + 1)
             if tick % 7 == 6:
                 store.snapshot(coordinator, keep=1e6)
-        store.confirm()
+        store.confirmation.catch_up()
     return place
 
 
@@ -60,27 +59,12 @@ def folder(kept: Path, tmp_path: Path) -> Path:
 def samples(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the model of before would have predicted."""
     with Fleet(kept).store() as store:
-        model = FleetModel.of(store.at(BROKEN).server)
+        model = FleetModel.of(store.past.at(BROKEN).server)
     x = np.random.default_rng(1).uniform(-1, 1, (40, 2))
     rows = "\n".join(f"{a},{b},{y}" for (a, b), y in zip(x, model.predict(x), strict=True))
     path = tmp_path_factory.mktemp("samples") / "good.csv"
     path.write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
     return path
-
-
-def done(capsys: Capsys, *words: object) -> str:
-    assert main(["fleet", *map(str, words)]) == 0
-    return capsys.readouterr().out
-
-
-def refusal(capsys: Capsys, *words: object) -> str:
-    try:
-        code = main(["fleet", *map(str, words)])
-    except SystemExit as stop:
-        code = int(str(stop.code))
-    out, err = capsys.readouterr()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    return err
 
 
 def model(folder: Path) -> bytes:
@@ -103,18 +87,18 @@ def test_a_rollback_in_words(folder: Path, samples: Path, capsys: Capsys) -> Non
     assert again[1:-1] == told[1:-1]
     assert again[-1] == f"{folder}: start its server again"
     with Fleet(folder).store() as store:
-        assert store.recover().w.tobytes() == store.at(BROKEN).server.w.tobytes() != before
+        assert store.recover().w.tobytes() == store.past.at(BROKEN).server.w.tobytes() != before
 
 
 def test_times_as_people_write_them(tmp_path: Path, samples: Path, capsys: Capsys) -> None:
     folder = lived(tmp_path / "fleet")  # half a minute before its next tick
     with Fleet(folder).store() as store:
-        began = datetime.fromtimestamp(store.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
-        for text in ("40", "20m", "1200s", began.isoformat(), began.astimezone().isoformat()):
+        began = datetime.fromtimestamp(store.epochs.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
+        for text in ("40", "20min", "1200s", began.isoformat(), began.astimezone().isoformat()):
             assert tick_of(text, store) == 40
         assert tick_of("0.5h", store) == 30
         assert tick_of("1,040", store) == tick_of("1040", store) == 1040  # as status prints it
-    words = ("rollback", folder, "20m", "--validation", samples, "--json")
+    words = ("rollback", folder, "20min", "--validation", samples, "--json")
     answer = json.loads(done(capsys, *words))
     assert (answer["tick"], answer["updates"], answer["epoch"]) == (40, 60, 4)
     now, after = answer["errors"]
@@ -124,13 +108,13 @@ def test_times_as_people_write_them(tmp_path: Path, samples: Path, capsys: Capsy
 
 
 def test_a_time_that_is_none_or_before_the_journal_is_refused(kept: Path, capsys: Capsys) -> None:
-    for text in ("yesterday", "2 h", "h", "-3", "1e3", "2h30m", "1,04", ""):
+    for text in ("yesterday", "2 hours", "h", "-3", "1e3", "2h30m", "1,04", ""):
         says = refusal(capsys, "rollback", kept, "--", text)
         assert f"the time {text!r} cannot be read: expected a tick (1200)" in says
     for text in ("2d", "2020-01-01"):
         says = refusal(capsys, "rollback", kept, text)
         assert f"the journal of {kept} reaches back to 20" in says
-        assert says.endswith(f", tick 0: {text} is earlier\n")
+        assert says.endswith(f", tick 0: {text} is earlier")
 
 
 def test_what_cannot_be_done_is_told_and_changes_nothing(
@@ -156,12 +140,12 @@ def test_without_a_device_in_words(folder: Path, samples: Path, capsys: Capsys) 
     goes_on = "what south sends is taken from now on, unless quarantined already or by --quarantine"
     assert goes_on in told
     with Fleet(folder).store() as store:
-        assert not store.member("south").quarantined
+        assert not store.roster.member("south").quarantined
     answer = json.loads(done(capsys, *words, "--quarantine", "--json"))
     then, now, after = answer["errors"]
     assert then < 1e-6 < after < now
     with Fleet(folder).store() as store:
-        assert store.member("south").quarantined
+        assert store.roster.member("south").quarantined
         assert store.verify().agrees
 
 

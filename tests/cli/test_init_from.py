@@ -9,7 +9,7 @@ from paofed.cli import main
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.live.fleets import live, manifest, opened, stored
 
 Capsys = pytest.CaptureFixture[str]
@@ -19,7 +19,7 @@ Capsys = pytest.CaptureFixture[str]
 def other(tmp_path: Path) -> Path:
     """A fleet with some history: three devices, 25 ticks, ranges, and an epoch of its own."""
     folder = tmp_path / "other"
-    inputs = (manifest().inputs[0], Scaling(name="b", offset=0.5, scale=2.0, high=9.0))
+    inputs = (manifest().inputs[0], Quantity(name="b", offset=0.5, scale=2.0, high=9.0))
     with stored(folder, inputs=inputs, from_tick=5, from_time=2.0, lineage=7) as store:
         live(store, store.recover(), range(25), snapshots=10)
     return folder
@@ -28,7 +28,7 @@ def other(tmp_path: Path) -> Path:
 def begun(folder: Path) -> Coordinator:
     with Fleet(folder).store() as store:
         assert store.verify().agrees
-        assert store.members() == []
+        assert store.roster.members() == []
         return store.recover()
 
 
@@ -74,7 +74,7 @@ def test_what_another_does_not_have_is_as_in_any_new_fleet(
 ) -> None:
     """It may be older than bounds and ranges."""
     with opened(other) as store:
-        was = store.manifest()
+        was = store.epochs.manifest()
     assert (was.clip, was.bound, was.target.high) == (None, None, None)
     new = init(capsys, tmp_path / "new", "--from", other).manifest
     assert (new.clip, new.aside, new.bound) == (6.0, True, 6.0)

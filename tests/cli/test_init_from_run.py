@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import parted
+from paofed.algorithms.setup import Setup
 from paofed.cli import main
 from paofed.core.columns.numbers import Number
 from paofed.core.intervals import Interval
@@ -31,6 +31,7 @@ from paofed.simulate.montecarlo import run
 from paofed.simulate.results.places import Sums, summed
 from paofed.simulate.results.progressive import learner_index
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.world.realize import half_width_of, world_key
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
@@ -39,13 +40,14 @@ from paofed.world.trace import SparseTrace
 from tests.cli import table_runs
 from tests.cli.table_runs import LINEUP, SEED, Row, final, rows
 from tests.live.fleets import manifest
+from tests.live.own_method import CALM
 
 HOUR = 3600.0
 PLAIN = ("--clip", "none", "--bound", "none")
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Result]:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, TableResult]:
     return table_runs.made(tmp_path_factory.mktemp("run"))
 
 
@@ -59,7 +61,7 @@ class Site:
         self._fleet, self._files, self._hub = fleet, list(fleet.add(labels)), Hub()
 
     def serve(self, store: Store) -> None:
-        manifest, topics = store.manifest(), self._fleet.topics
+        manifest, topics = store.epochs.manifest(), self._fleet.topics
 
         def hear(topic: str, payload: bytes) -> None:
             sender = topics.sender(topic)
@@ -136,7 +138,7 @@ def init(file: Path, folder: Path, *words: str) -> Manifest:
 def test_a_live_fleet_predicts_what_was_run(
     name: str,
     guards: tuple[str, ...],
-    ran: tuple[Scenario, Result],
+    ran: tuple[Scenario, TableResult],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -169,8 +171,6 @@ def test_a_live_fleet_predicts_what_was_run(
             models = [learner.model(device) for device in state.devices]
         assert site.host.coordinator.counts["accepted"] > 30
     assert [device.coverage for device in site.devices] == [kept.coverage for kept in intervals]
-    assert result.progressive is not None
-    assert result.lives is not None
     place = learner_index(result.progressive.learners, name, "device")
     if guards == PLAIN:
         np.testing.assert_allclose(
@@ -182,17 +182,18 @@ def test_a_live_fleet_predicts_what_was_run(
 
 
 @pytest.fixture
-def file(ran: tuple[Scenario, Result], tmp_path: Path) -> Path:
+def file(ran: tuple[Scenario, TableResult], tmp_path: Path) -> Path:
     ran[1].save(tmp_path / "run.npz")
     return tmp_path / "run.npz"
 
 
-def test_what_it_agrees_on(ran: tuple[Scenario, Result], file: Path, tmp_path: Path) -> None:
+def test_what_it_agrees_on(ran: tuple[Scenario, TableResult], file: Path, tmp_path: Path) -> None:
     """By default the best of those that can be served, with the bounds of any new fleet."""
     scenario, result = ran
     best = min(LINEUP[1:], key=lambda name: final(result, name, "device"))
     agreed = init(file, tmp_path / "fleet")
-    row, options = parted(best)
+    setup = Setup.of(best)
+    row, options = setup.row, setup.values
     assert (agreed.algorithm, agreed.shared) == (row, options["shared"])
     assert (agreed.step_size, agreed.max_age) == (scenario.step_size, scenario.max_age)
     assert (agreed.clip, agreed.bound) == (6.0, 6.0)
@@ -206,7 +207,9 @@ def test_what_it_agrees_on(ran: tuple[Scenario, Result], file: Path, tmp_path: P
     assert (agreed.begins(0) + HOUR / 2) % HOUR == 0  # readings of full hours are well inside
 
 
-def test_some_of_it_may_differ(ran: tuple[Scenario, Result], file: Path, tmp_path: Path) -> None:
+def test_some_of_it_may_differ(
+    ran: tuple[Scenario, TableResult], file: Path, tmp_path: Path
+) -> None:
     """Among others, it may begin with what the run ended with; then the table is not needed."""
     words = ["--model", "final", "--algorithm", LINEUP[1], "--step-size", "0.1", "--shared", "4"]
     with hidden(ran[0].table.file):
@@ -214,9 +217,7 @@ def test_some_of_it_may_differ(ran: tuple[Scenario, Result], file: Path, tmp_pat
     assert (agreed.step_size, agreed.shared, agreed.tick_seconds) == (0.1, 4, 1800.0)
     final = ran[1].models[0, 1].astype(np.float32)
     assert agreed.begins_with.tobytes() == final.astype(np.float64).tobytes()
-    judged = ran[1].progressive
-    assert judged is not None
-    mse = judged.run_finals(LINEUP[1], "device")[0]
+    mse = ran[1].run_finals(LINEUP[1], "device")[0]
     assert agreed.first_interval == pytest.approx(1.645 * np.sqrt(mse), rel=1e-3)
 
 
@@ -246,7 +247,10 @@ def refusal(capsys: pytest.CaptureFixture[str], file: Path, *words: str) -> str:
     ("words", "says"),
     [
         (["--algorithm", "pao-fed-u1"], "unknown algorithm 'pao-fed-u1'"),
-        (["--algorithm", LINEUP[0]], "online-fed:subset=0.5 cannot be served (served: pao-fed-c1"),
+        (
+            ["--algorithm", LINEUP[0]],
+            "online-fed:subset=0.5 cannot be served: its server picks who",
+        ),
         (["--seed", "7"], "seed cannot be changed"),
         (["--features", "20"], "features cannot be changed"),
         (["--input", "b"], "b cannot be added"),
@@ -259,7 +263,7 @@ def test_what_contradicts_the_run(
 
 
 def test_the_table_must_be_the_one_of_the_run(
-    ran: tuple[Scenario, Result], file: Path, capsys: pytest.CaptureFixture[str]
+    ran: tuple[Scenario, TableResult], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = ran[0].table.file
     with hidden(table):
@@ -294,7 +298,7 @@ def changed(result: Result, file: Path, **table: object) -> Result:
 def test_a_result_that_says_too_little(
     table: dict[str, object],
     says: str,
-    ran: tuple[Scenario, Result],
+    ran: tuple[Scenario, TableResult],
     file: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -310,14 +314,63 @@ def test_a_run_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_algorithms_that_no_manifest_tells(
-    ran: tuple[Scenario, Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ran: tuple[Scenario, TableResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["pao-fed-u1:staleness=0.5", "pso-fed:subset=0.5"]
     once = run(ran[0], names, engine="reference", baselines="none", workers=1)
     once.save(tmp_path / "run.npz")
     said = refusal(capsys, tmp_path / "run.npz")
     assert "pao-fed-u1:staleness=0.5 cannot be served: no manifest says staleness" in said
-    assert "pso-fed:subset=0.5 cannot be served (served" in said
+    assert "pso-fed:subset=0.5 cannot be served: its server picks who takes part" in said
+
+
+def test_a_method_of_one_s_own_is_named_again(
+    ran: tuple[Scenario, Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To make a fleet of a run is not to run the code that the run names."""
+    (tmp_path / "calm.py").write_text(CALM)
+    word = f"{tmp_path / 'calm.py'}:calm:shared=2,part=0.25,step_size=0.1"
+    once = run(ran[0], [word], engine="reference", baselines="none", workers=1)
+    once.save(tmp_path / "run.npz")
+    assert "it is none of paofed's own methods" in refusal(capsys, tmp_path / "run.npz")
+    agreed = init(tmp_path / "run.npz", tmp_path / "fleet", "--method", word)
+    assert (agreed.method, agreed.shared, agreed.step_size) == ("calm:part=0.25", 2, 0.1)
+    assert (agreed.clip, agreed.bound) == (None, None)
+    assert agreed.code is not None
+
+
+def test_a_method_that_has_changed_since_the_run_is_refused(
+    ran: tuple[Scenario, Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, run_file = tmp_path / "calm.py", tmp_path / "run.npz"
+    file.write_text(CALM)
+    word = f"{file}:calm:shared=2"
+    once = run(ran[0], [word], engine="reference", baselines="none", workers=1)
+    once.save(run_file)
+    file.write_text(CALM.replace("1e-3 + z @ z", "1e-2 + z @ z"))
+    said = refusal(capsys, run_file, "--method", word)
+    assert said == (
+        f"{run_file}: {word} was run with another version of {file}: expected the very file that "
+        f"was run; put it back, or run the method again as it is now"
+    )
+    file.write_text(CALM)
+    assert init(run_file, tmp_path / "fleet", "--method", word).method == "calm"
+
+
+def test_a_run_by_a_module_does_not_say_by_which_code(
+    ran: tuple[Scenario, Result],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "a_calm_module.py").write_text(CALM)
+    monkeypatch.syspath_prepend(tmp_path)
+    word, run_file = "a_calm_module:calm:shared=2", tmp_path / "run.npz"
+    once = run(ran[0], [word], engine="reference", baselines="none", workers=1)
+    once.save(run_file)
+    capsys.readouterr()
+    init(run_file, tmp_path / "fleet", "--method", word)
+    assert f"the run does not say by which code of {word} it was made" in capsys.readouterr().out
 
 
 def test_a_model_of_a_run_is_asked_of_a_run(

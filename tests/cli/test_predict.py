@@ -13,6 +13,7 @@ from paofed.live.model.fleet_model import FleetModel
 from tests.live.fleets import manifest
 from tests.live.protocol.test_seen import seeing
 
+Capture = pytest.CaptureFixture[str]
 MODEL = FleetModel(manifest(), 7, np.sin(np.arange(8.0)))
 
 
@@ -30,53 +31,16 @@ def expected(*rows: tuple[float, float]) -> str:
 ROWS = ((0.5, 1.5), (-2.0, 1e-3))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0.5,1.5\n-2,1e-3\n",
-        "0.5, 1.5\r\n -2.0 ,0.001",
-        "a,b\n0.5,1.5\n-2,1e-3\n",
-        " a , b \n\n0.5,1.5\n\n-2,1e-3\n\n",
-        '"0.5","1.5"\n-2,1e-3\n',
-        "b,a\n1.5,0.5\n1e-3,-2\n",
-        "b,time,a\n1.5,noon,0.5\n1e-3,,-2\n",
-        '{"a": 0.5, "b": 1.5}\n{"b": 1e-3, "a": -2}\n',
-    ],
-    ids=[
-        "plain",
-        "spaces",
-        "header",
-        "empty lines",
-        "quotes",
-        "another order",
-        "more columns",
-        "JSON lines",
-    ],
-)
-@pytest.mark.parametrize("place", ["file", "stdin"])
+@pytest.mark.parametrize("text", ["b,a\n1.5,0.5\n\n1e-3,-2\n", '{"a": 0.5, "b": 1.5}\n-2,1e-3\n'])
 def test_one_prediction_per_line(
-    text: str,
-    place: str,
-    model: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    text: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    arguments = ["predict", model]
-    if place == "file":
-        (tmp_path / "x.csv").write_bytes(text.encode())
-        arguments += ["--input", str(tmp_path / "x.csv")]
-    else:
-        monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    assert main(arguments) == 0
-    assert capsys.readouterr() == (expected(*ROWS), "")
-
-
-def test_nothing_in_nothing_out(
-    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert main(["predict", model]) == 0
+    (tmp_path / "x.csv").write_text(text)
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    for place in ([], ["--input", str(tmp_path / "x.csv")]):
+        assert main(["predict", model, *place]) == 0
+        assert capsys.readouterr() == (expected(*ROWS), "")
+    assert main(["predict", model]) == 0  # nothing in, nothing out
     assert capsys.readouterr() == ("", "")
 
 
@@ -106,65 +70,32 @@ def test_in_a_pipe_every_line_is_answered_before_the_next_is_read(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("content", "says"),
     [
-        ("0.5\n", "line 1 is '0.5': expected 2 finite numbers (a, b)"),
-        ("0.5,1.5,2.5\n", "line 1 is '0.5,1.5,2.5': expected 2 finite numbers (a, b)"),
-        ("b,c\n0.5,1.5\n", "the header has no column 'a': it has b, c"),
-        ("0.5,x\n", "line 1 is '0.5,x': expected 2"),
-        ("0.5,\n", "line 1 is '0.5,': expected 2"),
-        ("nan,1.5\n", "line 1 is 'nan,1.5': expected 2"),
-        ("0.5,inf\n", "line 1 is '0.5,inf': expected 2"),
-        ("0.5;1.5\n", "line 1 is '0.5;1.5': expected 2"),
-        ('"0.5\n,1.5"', "line 1 is '\"0.5': expected 2"),
-        ('{"a": 0.5}\n', "line 1 is '{\"a\": 0.5}': expected 2"),
+        (b"0.5,1.5,2.5\n", "error: line 1 is '0.5,1.5,2.5': expected 2 finite numbers (a, b)"),
+        (b"b,c\n0.5,1.5\n", "error: the header has no column 'a': it has b, c"),
+        (b"0.5,1.5\nx,y\n-2,1e-3\n", "error: line 2 is 'x,y'"),
+        (b"0.5,\xff\n", "error: "),
+        (b"0.5," + b"1" * 200_000 + b"\n", "error: line 1 is '0.5,1"),
+        (None, " cannot be read: "),
     ],
+    ids=["too many", "no such column", "behind another", "not UTF-8", "a long field", "none"],
 )
 def test_a_line_that_is_no_input(
-    text: str, says: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: bytes | None, says: str, model: str, tmp_path: Path, capsys: Capture
 ) -> None:
+    """What came before it is answered."""
     path = tmp_path / "x.csv"
-    path.write_text(text)
+    if content is not None:
+        path.write_bytes(content)
     assert main(["predict", model, "--input", str(path)]) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"paofed predict: error: {says}")
+    assert (out, err.count("\n")) == (expected(ROWS[0]) if "line 2" in says else "", 1)
+    assert err.startswith("paofed predict: error: ")
+    assert says in err
 
 
-def test_what_came_before_a_bad_line_is_answered(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("a,b\n0.5,1.5\nx,y\n-2,1e-3\n")
-    assert main(["predict", model, "--input", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == expected(ROWS[0])
-    assert "line 3 is 'x,y'" in err
-
-
-@pytest.mark.parametrize("name", ["missing.csv", "."])
-def test_an_input_that_cannot_be_read(
-    name: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["predict", model, "--input", str(tmp_path / name)]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert " cannot be read: " in err
-
-
-@pytest.mark.parametrize(
-    "content", [b"0.5,\xff\n", b"0.5," + b"1" * 200_000 + b"\n"], ids=["not UTF-8", "a long field"]
-)
-def test_an_input_that_is_no_csv(
-    content: bytes, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.csv"
-    path.write_bytes(content)
-    assert main(["predict", model, "--input", str(path)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_model(tmp_path: Path, capsys: Capture) -> None:
     np.savez(tmp_path / "x.npz", w=np.zeros(3))
     for name, says in (
         ("x.npz", "is not a fleet's model: it holds w"),
@@ -177,7 +108,7 @@ def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_model_that_looks_back_is_given_the_lines_of_one_device(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capture
 ) -> None:
     model, path = FleetModel(seeing(), 7, np.sin(np.arange(10.0))), tmp_path / "model.npz"
     model.save(path)

@@ -1,15 +1,13 @@
 """`paofed replay` as a user meets it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.cli import main
 from paofed.simulate.engines.reference import replay
 from tests.natures import small_trace
@@ -80,31 +78,22 @@ def test_an_algorithm_is_taken_as_run_takes_it(trace: Path, words: str, expected
     with np.load(out) as file:
         described = json.loads(str(file["provenance"]))["algorithm"]
         mse = file["mse"]
-    assert described == {**from_text(expected).describe(), "name": name}
+    assert described == {**resolve(expected).describe(), "name": name}
     np.testing.assert_array_equal(mse, replay(small_trace(1, features=12), expected).mse)
 
 
 BAD = [
     ("--algorithm pao-fed-u1:shared=8 --shared 4", "shared is given twice: in 'pao-fed-u1:shared"),
     ("--algorithm pso-fed:subset=2,coordinated=true --uncoordinated", "coordinated is given twice"),
-    ("--algorithm pao-fed-u1:sharde=8", "unknown option 'sharde': did you mean 'shared'?"),
     ("--algorithm pao-fed-u9", "did you mean 'pao-fed-u"),
     ("--algorithm pao-fed-u1 --sharde 3", "did you mean --shared?"),
     ("--algorithm pao-fed-u1 --frobnicate", "unexpected '--frobnicate' (see"),
     ("--algorithm pao-fed-u1 --shared 13", "only 12 features"),
     ("--algorithm pao-fed-u1 --shared four", "--shared is 'four': expected a whole number"),
-    ("--algorithm pao-fed-u1 --shared -1", "shared is -1"),
     ("--algorithm pao-fed-u1 --step-size nan", "step size is nan"),
-    ("--algorithm pao-fed-u1 --step-size -1", "step size is -1.0"),
-    ("--algorithm pao-fed-u1 --max-age -2", "max age is -2"),
-    ("--algorithm pao-fed-u1 --staleness inf", "staleness base is inf"),
-    ("--algorithm online-fed", "needs 'subset'"),
     ("--algorithm online-fed --subset 1.0", "subset is 1.0"),
     ("--algorithm online-fed --subset some", "--subset is 'some': expected a number"),
-    ("--algorithm online-fedsgd --shared 4", "no option 'shared'"),
-    ("--algorithm pao-fed-c0 --exchange live", "cannot do exchange 'live'"),
     ("--algorithm pao-fed-c1 --uncoordinated", "no option 'coordinated'"),
-    ("--algorithm pao-fed-c1 --divisor klass", "invalid choice: 'klass'"),
     ("", "required: --algorithm"),
 ]
 
@@ -127,18 +116,6 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert sorted(p.name for p in trace.parent.iterdir()) == ["trace.npz"]
 
 
-def test_bad_files(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = trace.read_bytes()
-    trace.write_bytes(whole[:300])
-    out = trace.with_name("out.npz")
-    assert main(["replay", str(trace), "--algorithm", "pao-fed-u1", "--out", str(out)]) == 2
-    assert "cannot be read" in capsys.readouterr().err
-    assert not out.exists()
-    nowhere = str(trace.with_name("no") / "out.npz")
-    assert main(["replay", str(trace), "--algorithm", "pao-fed-u1", "--out", nowhere]) == 2
-    assert "is not a directory" in capsys.readouterr().err
-
-
 def test_divergence_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.npz"
     small_trace(0, ticks=400, features=12).save(path)
@@ -155,16 +132,3 @@ def test_divergence_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "o.npz").exists()
     assert main(["replay", str(path), *arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["final_db"] is None
-
-
-def test_as_a_program(trace: Path) -> None:
-    command = [sys.executable, "-m", "paofed", "replay", str(trace)]
-    done = subprocess.run(  # noqa: S603 (our own program)
-        [*command, "--algorithm", "nope", "--out", "x.npz"],
-        capture_output=True,
-        text=True,
-        cwd=trace.parent,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("paofed replay: error: unknown algorithm 'nope'")

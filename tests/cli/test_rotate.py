@@ -9,8 +9,8 @@ import pytest
 
 from paofed.cli import main
 from paofed.live.fleet.folder import Fleet
-
-Capsys = pytest.CaptureFixture[str]
+from tests.cli import operators
+from tests.cli.operators import UNTOLD, Capsys, refusal
 
 
 @pytest.fixture
@@ -23,20 +23,7 @@ def folder(tmp_path: Path, capsys: Capsys) -> Path:
 
 
 def done(capsys: Capsys, folder: Path, *words: str) -> list[str]:
-    assert main(["fleet", "rotate", str(folder), *words]) == 0
-    out, err = capsys.readouterr()
-    assert err.count("no broker runs with these files here") == 1
-    return out.splitlines()
-
-
-def refusal(capsys: Capsys, folder: Path, *words: str) -> str:
-    try:
-        code = main(["fleet", "rotate", str(folder), *words])
-    except SystemExit as stop:
-        code = int(str(stop.code))
-    out, err = capsys.readouterr()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    return err.removeprefix("paofed fleet rotate: error: ").rstrip("\n")
+    return operators.done(capsys, "rotate", folder, *words, warns=UNTOLD).splitlines()
 
 
 def test_all_devices_get_new_files(folder: Path, capsys: Capsys) -> None:
@@ -45,8 +32,8 @@ def test_all_devices_get_new_files(folder: Path, capsys: Capsys) -> None:
     assert done(capsys, folder, "--all") == [f"put {path} on its device" for path in paths]
     assert not set(before) & {path.read_text() for path in paths}
     with Fleet(folder).store() as store:
-        assert store.expiring() == []
-        assert len(store.revoked()) == 2
+        assert store.credentials.expiring() == []
+        assert len(store.credentials.revoked()) == 2
 
 
 @pytest.mark.parametrize("words", ["14d", "336h", "date", "time", "zone"])
@@ -66,9 +53,9 @@ def test_until_a_time(words: str, folder: Path, capsys: Capsys) -> None:
     assert files[-1]["text"].startswith("the old files are good until 20")
     assert [Path(entry["file"]).name for entry in files[:-1]] == ["0-north.json", "1-south.json"]
     with Fleet(folder).store() as store:
-        assert [found.until for found in store.expiring()] == [int(when)] * 2
-        assert store.revoked() == []
-        assert store.due(time.time()) == []
+        assert [found.until for found in store.credentials.expiring()] == [int(when)] * 2
+        assert store.credentials.revoked() == []
+        assert store.credentials.due(time.time()) == []
 
 
 @pytest.mark.parametrize(
@@ -83,5 +70,5 @@ def test_until_a_time(words: str, folder: Path, capsys: Capsys) -> None:
 )
 def test_what_is_refused(words: tuple[str, ...], says: str, folder: Path, capsys: Capsys) -> None:
     before = (folder / "devices" / "0-north.json").read_text()
-    assert says in refusal(capsys, folder, *words)
+    assert says in refusal(capsys, "rotate", folder, *words)
     assert (folder / "devices" / "0-north.json").read_text() == before

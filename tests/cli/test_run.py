@@ -101,12 +101,6 @@ def test_bytes_under_a_tariff(
     assert "messages" not in plain[0]
 
 
-def test_one_run_is_json_too(small: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", small, "--algorithm", "pao-fed-u1", "--json"]) == 0
-    line = json.loads(capsys.readouterr().out)["algorithms"][0]
-    assert line["standard_error"] is None
-
-
 def test_divergence_is_a_word_and_not_the_end(
     small: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,19 +160,6 @@ def test_json_tells_of_drifts(
     assert json.loads(capsys.readouterr().out) == printed
 
 
-def test_a_result_of_before_there_were_drifts(
-    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "old.npz"
-    assert main(["run", small, "--algorithm", "pao-fed-u1", "--out", str(path)]) == 0
-    printed = capsys.readouterr().out
-    result = Result.load(path)
-    del result.provenance["scenario"]["stream"]["drifts"]
-    result.save(path)
-    assert main(["result", str(path), "--figure", str(tmp_path / "old.png")]) == 0
-    assert capsys.readouterr().out == printed
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -188,21 +169,14 @@ def test_a_result_of_before_there_were_drifts(
             "no SCENARIO was given (it stands first: --algorithm",
         ),
         (["setting-1", "--algorithm", "pao-fed-u1:shard=4"], "unknown option 'shard'"),
-        (["setting-1", "--algorithm", "pao-fed-u1:shared"], "'shared' has no value"),
-        (["setting-1", "--algorithm", "pao-fed-u1:shared=x"], "shared is 'x'"),
-        (["setting-1", "--algorithm", "pao:shared=4"], "unknown algorithm 'pao'"),
-        (["setting-1", "--algorithm", "online-fed"], "needs 'subset'"),
         (["setting-1", "--runs", "0"], "runs is 0"),
         (["setting-1", "--seed", "-1"], "seed -1"),
         (["setting-1", "--out", "no/such/place.npz"], "is not a directory"),
         (["setting-1", "--workers", "0"], "workers is 0"),
-        (["setting-1", "--run", "3"], "did you mean --runs?"),
         (["setting-1", "--step", "3"], "did you mean --step-size?"),
         (["setting-1", "--step-size", "-1"], "--step-size is -1.0: expected more than 0\n"),
         ([], "no SCENARIO was given (it stands first: --algorithm takes all the words after it)"),
         (["setting-1", "--figure", "curves.xyz"], "expected one that ends in .png, .svg, .pdf"),
-        (["setting-1", "--algorithm", "pao-fed-u1:staleness=abc"], "staleness base is 'abc'"),
-        (["setting-1", "--algorithm", "pao-fed-u1:divisor=3"], "unknown divisor '3'"),
         (["setting-1", "--algorithm", "pso-fed:subset=2,coordinated=ja"], "coordinated is 'ja'"),
     ],
 )

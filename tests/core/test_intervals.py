@@ -81,20 +81,10 @@ def test_both_forms_are_the_same(
             kept[k] = kept[k].after(error)
 
 
-def test_what_is_no_number_is_missed() -> None:
-    assert followed([math.nan, math.inf], 1.0) == Interval(1.0, 2, 2)
-    assert followed([math.inf] * 9000, 1.0).half_width == math.inf
-
-
 def test_what_is_no_number_is_missed_in_both_forms() -> None:
     errors = np.array([0.5, math.nan, 0.5, math.nan, 0.5])
     widths = half_widths(errors, np.zeros(5, dtype=np.int64), 1.0)
     assert widths.tolist() == [followed([*errors[:n]], 1.0).half_width for n in range(5)]
-
-
-def test_before_the_first_sample_nothing_is_covered_or_missed() -> None:
-    assert math.isnan(Interval(2.0).coverage)
-    assert Interval(2.0).half_width == 2.0
 
 
 def test_the_share_of_misses_follows_from_the_width() -> None:

@@ -89,10 +89,6 @@ def test_uniforms_and_normals_have_their_moments() -> None:
     assert abs((z[1:] * z[:-1]).mean()) < 6 * np.sqrt(1 / count)
 
 
-def test_purposes_are_different_numbers() -> None:
-    assert not np.intersect1d(uniforms(key_of(1), 50, 0), uniforms(key_of(1), 50, 1)).size
-
-
 def test_normals_are_the_quantiles_of_their_words() -> None:
     """Against the standard library, over the whole range and at both ends."""
     spread = np.random.default_rng(0).integers(0, 2**32, size=2000)

@@ -35,19 +35,15 @@ def test_uncoordinated_clients_are_k_windows_apart(k: int, n: int, size: tuple[i
     assert apart.tolist() == window(m * (n + k), m, features).tolist()
 
 
-@given(features=st.integers(1, 50), k=st.integers(0, 9), n=st.integers(0, 99))
-def test_the_whole_model(features: int, k: int, n: int) -> None:
-    assert Windows(None)(k, n, features).tolist() == list(range(features))
-
-
-def test_the_paper_s_wrapping_window() -> None:
-    assert Windows(32)(0, 6, 200).tolist() == [*range(192, 200), *range(24)]
-
-
 @pytest.mark.parametrize("width", [0, -1, 2.0, True])
 def test_refuses_a_width_that_is_no_count(width: int) -> None:
     with pytest.raises(AlgorithmError, match="shared is"):
         Windows(width)
+
+
+def test_coordinated_is_a_yes_or_a_no() -> None:
+    with pytest.raises(AlgorithmError, match="coordinated is 1: expected true or false"):
+        Windows(4, 1)  # type: ignore[arg-type]
 
 
 def test_refuses_more_than_there_is() -> None:

@@ -11,7 +11,7 @@ from paofed.core.bounded import Bounded
 from paofed.core.parts import Learner, Part, ServerRule, Weights, placed
 from paofed.core.rules import LMS, Newest
 from paofed.core.staleness import Geometric
-from paofed.core.starting import device_from, server_from, whole
+from paofed.core.starting import device_from, server_from
 from paofed.errors import AlgorithmError
 
 START = np.array([0.5, -1.0, 2.0])
@@ -37,12 +37,6 @@ def nothing(state: Any, *_: Any) -> Any:
     return state
 
 
-def test_a_whole_model_has_all_coordinates_and_values_of_its_own() -> None:
-    part = whole(START)
-    assert (part.coordinates.tolist(), part.values.tolist()) == ([0, 1, 2], START.tolist())
-    assert part.values is not START
-
-
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_a_server_begins_with_a_model_and_with_nothing_else_changed(rule: Any) -> None:
     state, usual = server_from("mine", rule, 4, START), rule.init(3, 4)
@@ -50,10 +44,6 @@ def test_a_server_begins_with_a_model_and_with_nothing_else_changed(rule: Any) -
     for field, here, there in zip(usual._fields, usual, state, strict=True):
         if field != "w":
             np.testing.assert_array_equal(there, here)
-
-
-def test_a_device_begins_with_a_model() -> None:
-    np.testing.assert_array_equal(LMS.model(device_from("mine", LMS, START)), START)
 
 
 def test_a_device_may_hold_a_model_in_parts() -> None:

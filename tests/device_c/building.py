@@ -20,8 +20,10 @@ SANITIZERS = (
 )
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # the library has no heap, and looking takes seconds
 # Room for every fleet that the tests try.
-LARGEST = {"FEATURES": 40, "SHARED": 40, "BLOCK": 160, "INPUTS": 6}
-LARGEST |= {"TWO_SPEED": 1, "DRAWS": 1, "FEW_BITS": 1}
+LARGEST = {"FEATURES": 40, "SHARED": 40, "BLOCK": 160, "INPUTS": 6, "SEEN": 6}
+LARGEST |= {"TWO_SPEED": 1, "DRAWS": 1, "FEW_BITS": 1, "TRANSFORMS": 0, "PAST": 0, "REACH": 0}
+# One input, the time, and a target that is looked back at.
+SMALL_SEEING = LARGEST | {"FEATURES": 8, "TRANSFORMS": 1, "PAST": 1, "REACH": 2}
 
 
 def run(words: list[str]) -> str:
@@ -54,11 +56,14 @@ def _workshop() -> tempfile.TemporaryDirectory[str]:
 
 
 @lru_cache
-def host_program(name: str, *flags: str) -> str:
-    """Build one of the C files beside this one for this machine; returns the program's path."""
+def host_program(name: str, *flags: str, fleet: str = sizes(LARGEST)) -> str:
+    """Build one of the C files beside this one for this machine; returns the program's path.
+
+    `fleet` is a header: of sizes alone, or all of one fleet.
+    """
     compiler = needs("gcc")
     folder = Path(_workshop().name)
-    files = unpacked(folder, sizes(LARGEST))
+    files = unpacked(folder, fleet)
     program = str(folder / f"{name}-{len(list(folder.iterdir()))}")
     own = [f"-I{folder}", str(HERE / f"{name}.c")]
     run([compiler, *STRICT, *(flags or SANITIZERS), *own, *files, "-o", program])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.rehearsal.fleets import FEW_BITS, ROWS, UNBOUNDED, WHOLE
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import (
@@ -26,8 +27,7 @@ from paofed.live.protocol.messages import (
     age_of,
     encode,
 )
-from paofed.live.protocol.scaling import Scaling
-from paofed.live.protocol.served import FEW_BITS, ROWS, UNBOUNDED, WHOLE
+from paofed.live.protocol.quantity import Quantity
 
 _EIGHTH = 0.125  # seconds: a time that both milliseconds and floating point hold
 
@@ -46,17 +46,17 @@ class Happened:
 
 def some_manifest(random: np.random.Generator) -> Manifest:
     """A small fleet that the device in C can follow."""
-    rows = (*ROWS, *UNBOUNDED, FEW_BITS, FEW_BITS)
+    rows = (*ROWS, UNBOUNDED, FEW_BITS, FEW_BITS)
     algorithm = rows[int(random.integers(len(rows)))]
     inputs = int(random.integers(1, 5))
     linear = random.random() < 0.4
     features = int(random.integers(3, 25)) + (inputs + 1 if linear else 0)
     limited = random.random() < 0.5
 
-    def number(name: str) -> Scaling:
+    def number(name: str) -> Quantity:
         offset, scale = random.normal(0, 3), 2.0 ** random.integers(-3, 4)
-        scaling = Scaling(name=name, offset=float(np.float32(offset)), scale=float(scale))
-        return scaling.limited() if limited else scaling
+        number = Quantity(name=name, offset=float(np.float32(offset)), scale=float(scale))
+        return number.limited() if limited else number
 
     def chance(value: Any) -> Any:
         return value if random.random() < 0.4 else None

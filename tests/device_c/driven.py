@@ -35,23 +35,27 @@ class Told(NamedTuple):
     recent: Floats32  # samples, square, implausible; then the last errors
 
 
-def words_of(values: Iterable[float]) -> str:
-    """Numbers as the bits of float32."""
+def words_of(values: Iterable[float], *, wide: bool = False) -> str:
+    """Numbers as the bits of float32, or of 64 bits."""
     with np.errstate(over="ignore"):
-        bits = np.array([*values], dtype=np.float32).view(np.uint32)
+        found = np.array([*values], dtype=np.float64 if wide else np.float32)
+    bits = found.view(np.uint64 if wide else np.uint32)
     return " ".join(f"{word:x}" for word in bits.tolist())
 
 
 def agreement(agreed: AgreedInC) -> str:
     """The line that says what a fleet has agreed on."""
     said = []
-    for value in vars(agreed).values():
+    wide = agreed.seen is not None
+    for name, value in vars(agreed).items():
+        if name == "seen":  # the program was built with these
+            continue
         if isinstance(value, np.float32):
             said.append(words_of([float(value)]))
         elif isinstance(value, tuple):
             said += [f"{word:x}" for word in value]
         elif isinstance(value, np.ndarray):
-            said.append(f"1 {words_of(value.ravel())}")
+            said.append(f"1 {words_of(value.ravel(), wide=wide and name == 'numbers')}")
         else:
             said.append("0" if value is None else f"{value:x}")
     return f"A {' '.join(said)}"
@@ -85,6 +89,10 @@ def _floats(words: Sequence[str]) -> Floats32:
     return np.array([int(word, 16) for word in words], dtype=np.uint32).view(np.float32)
 
 
+def _doubles(words: Sequence[str]) -> NDArray[np.float64]:
+    return np.array([int(word, 16) for word in words], dtype=np.uint64).view(np.float64)
+
+
 class Driven:
     """A program that was built from driver.c."""
 
@@ -100,6 +108,7 @@ class Driven:
         )
         self.lines: list[str] = []  # all that was said to it,
         self.answers: list[str] = []  # and what it answered
+        self._wide = False  # whether values of samples have 64 bits
         self._end = weakref.finalize(self, _end, self._process)
 
     def tell(self, line: str) -> str:
@@ -115,6 +124,7 @@ class Driven:
         return answer.strip()
 
     def agree(self, agreed: AgreedInC) -> None:
+        self._wide = agreed.seen is not None
         self.tell(agreement(agreed))
 
     def begin(self, device: int, patience: int = 1, doubt: int = 256) -> bool:
@@ -128,10 +138,25 @@ class Driven:
         return self.tell(f"J{manifest}") == "1"
 
     def learn(self, x: Iterable[float], y: float) -> bool:
-        return self.tell(f"L {words_of([*x, y])}") == "1"
+        return self.tell(f"L {words_of([*x, y], wide=self._wide)}") == "1"
 
-    def predict(self, x: Iterable[float]) -> np.float32:
-        return np.float32(_floats([self.tell(f"P {words_of(x)}")])[0])
+    def predict(self, x: Iterable[float]) -> float:
+        said = self.tell(f"P {words_of(x, wide=self._wide)}")
+        return float((_doubles([said]) if self._wide else _floats([said]))[0])
+
+    def remember(self, x: Iterable[float], y: float) -> None:
+        self.tell(f"O {words_of([*x, y], wide=True)}")
+
+    def sees(self, x: Iterable[float]) -> Floats32:
+        """What the model sees of a sample's inputs."""
+        return _floats(self.tell(f"V {words_of(x, wide=True)}").split())
+
+    def place(self, place: int, text: str) -> float:
+        """What stands for a text among the inputs."""
+        return float(_doubles([self.tell(f"W {place:x} {text}")])[0])
+
+    def unknown_past(self) -> int:
+        return int(self.tell("U"), 16)
 
     def contact(self, seconds: float) -> bytes | None:
         self.at(seconds)

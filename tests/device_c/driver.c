@@ -8,6 +8,10 @@
  *   J text            reads a manifest, in pieces, and follows it          -> 1: it can
  *   L x... y          learns                                               -> 1: learned from
  *   P x...            predicts                                             -> bits
+ *   V x...            what the model sees of inputs                        -> bits
+ *   O x... y          remembers                                            -> 0
+ *   W i text          what stands for a text of input i                    -> bits
+ *   U                 how many samples had an unknown past                 -> number
  *   C                 contacts                                             -> message or -
  *   R bytes           receives                                             -> ticks confirmed
  *   M ms              sets the clock (also with C and R in mind)           -> 0
@@ -19,6 +23,9 @@
  *   Z                                                                      -> 1: it has the map
  *   ?                 tells                                                -> its state
  */
+#define PAOFED_FLEET_HERE
+#include "paofed_fleet.h" /* of one fleet, if its model sees transforms; else sizes alone */
+
 #include "paofed.h"
 
 #include <stdio.h>
@@ -27,10 +34,10 @@
 
 static struct paofed device;
 static struct paofed_agreed agreed[2];
-static float tables[2][PAOFED_INPUTS * PAOFED_FEATURES + 2 * PAOFED_FEATURES];
+static float tables[2][PAOFED_SEEN * PAOFED_FEATURES + 2 * PAOFED_FEATURES];
 static float probes[2][3 * PAOFED_FEATURES];
 static struct paofed_number numbers[2][PAOFED_INPUTS + 1];
-static struct paofed_linear linear[2][PAOFED_INPUTS];
+static struct paofed_linear linear[2][PAOFED_SEEN];
 static uint8_t slots[PAOFED_SLOTS][sizeof(struct paofed_kept)];
 static size_t slot_sizes[PAOFED_SLOTS];
 static size_t most_written;
@@ -99,6 +106,30 @@ static void floats(float *to, unsigned count)
     }
 }
 
+/* Values of samples, which have 64 bits where the model sees transforms. */
+static void values(paofed_value *to, unsigned count)
+{
+#if PAOFED_TRANSFORMS
+    unsigned i;
+
+    for (i = 0u; i < count; i++) {
+        const uint64_t bits = strtoull(rest, &rest, 16);
+
+        (void)memcpy(&to[i], &bits, sizeof bits);
+    }
+#else
+    floats(to, count);
+#endif
+}
+
+static unsigned long long bits_of(paofed_value value)
+{
+    unsigned long long found = 0u;
+
+    (void)memcpy(&found, &value, sizeof value); /* all machines of the tests are little-endian */
+    return found;
+}
+
 static unsigned long bits(float value)
 {
     uint32_t found;
@@ -115,6 +146,7 @@ static void agree(struct paofed_agreed *a, int place)
     a->features = (uint16_t)word();
     a->shared = (uint16_t)word();
     a->inputs = (uint16_t)word();
+    a->sees = (uint16_t)word();
     a->waves = (uint16_t)word();
     a->heard = (uint16_t)word();
     a->epoch = (uint8_t)word();
@@ -141,11 +173,11 @@ static void agree(struct paofed_agreed *a, int place)
     a->seed[1] = word();
     a->frequencies = NULL;
     if (word() != 0u) {
-        floats(table, (unsigned)a->inputs * a->waves);
+        floats(table, (unsigned)a->sees * a->waves);
         a->frequencies = table;
     }
     a->phases = NULL;
-    table += PAOFED_INPUTS * PAOFED_FEATURES;
+    table += PAOFED_SEEN * PAOFED_FEATURES;
     if (word() != 0u) {
         floats(table, a->waves);
         a->phases = table;
@@ -158,12 +190,15 @@ static void agree(struct paofed_agreed *a, int place)
     }
     a->linear = NULL;
     if (word() != 0u) {
-        floats(&linear[place][0].low, 4u * a->inputs);
+        floats(&linear[place][0].low, 4u * a->sees);
         a->linear = linear[place];
     }
     (void)word();
-    floats(&numbers[place][0].offset, 4u * (a->inputs + 1u));
+    values(&numbers[place][0].offset, 4u * (a->inputs + 1u));
     a->numbers = numbers[place];
+#if PAOFED_TRANSFORMS
+    a->seen = paofed_fleet.seen;
+#endif
     (void)word();
     floats(probes[place], 3u * a->features);
 }
@@ -264,10 +299,31 @@ static void contact(void)
     }
 }
 
+#if PAOFED_TRANSFORMS
+static void say_seen(const paofed_value *x)
+{
+    float seen[PAOFED_SEEN];
+    unsigned i;
+
+    (void)paofed_see(&device, x, seen);
+    for (i = 0u; i < device.agreed->sees; i++) {
+        (void)printf("%lx ", bits(seen[i]));
+    }
+}
+
+static void say_place(void)
+{
+    const uint16_t input = (uint16_t)word();
+
+    rest[strcspn(rest, "\n")] = '\0';
+    (void)printf("%llx", bits_of(paofed_place(device.agreed, input, rest + 1)));
+}
+#endif
+
 static void obey(char command)
 {
-    float x[PAOFED_INPUTS];
-    float y;
+    paofed_value x[PAOFED_INPUTS];
+    paofed_value y;
     uint32_t device_number;
 
     switch (command) {
@@ -292,14 +348,34 @@ static void obey(char command)
         follow();
         break;
     case 'L':
-        floats(x, device.agreed->inputs);
-        y = number();
+        values(x, device.agreed->inputs);
+        values(&y, 1u);
         (void)printf("%x", (unsigned)paofed_learn(&device, x, y));
         break;
     case 'P':
-        floats(x, device.agreed->inputs);
-        (void)printf("%lx", bits(paofed_predict(&device, x)));
+        values(x, device.agreed->inputs);
+        (void)printf("%llx", bits_of(paofed_predict(&device, x)));
         break;
+#if PAOFED_TRANSFORMS
+    case 'V':
+        values(x, device.agreed->inputs);
+        say_seen(x);
+        break;
+    case 'W':
+        say_place();
+        break;
+#endif
+#if PAOFED_PAST > 0
+    case 'O':
+        values(x, device.agreed->inputs);
+        values(&y, 1u);
+        paofed_remember(&device, x, y);
+        (void)printf("0");
+        break;
+    case 'U':
+        (void)printf("%lx", (unsigned long)device.unknown_past);
+        break;
+#endif
     case 'C':
         contact();
         break;

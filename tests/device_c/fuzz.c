@@ -14,12 +14,25 @@ static struct paofed device;
 static struct paofed_number numbers[3] = {
     {0.0f, 1.0f, -9.0f, 9.0f}, {0.5f, 2.0f, -9.0f, 9.0f}, {1.0f, 4.0f, -99.0f, 99.0f}};
 static float table[16];
+#if PAOFED_TRANSFORMS
+/* The second input is the time; the target is looked back at. */
+static const struct paofed_column columns[3] = {
+    {.kind = PAOFED_CYCLIC, .scale = 3.0},
+    {.logarithm = 1u, .place = 2u, .lag = 2u, .scale = 1.0},
+    {.place = 2u, .scale = 4.0}};
+static const uint16_t remembered[1] = {2u};
+static const struct paofed_seen seen = {
+    .origin = 5.0, .count = 2u, .timed = true, .columns = columns, .remembered = remembered};
+#endif
 static struct paofed_agreed agreed = {
-    .features = 8u, .shared = 3u, .inputs = 2u, .waves = 8u, .heard = 8u, .epoch = 3u,
+    .features = 8u, .shared = 3u, .inputs = 2u, .sees = 2u, .waves = 8u, .heard = 8u, .epoch = 3u,
     .max_age = 4u, .ahead = 1u, .learner = PAOFED_TWO_SPEED_LEARNER, .bits = 32u, .down_bits = 32u, .tick_ms = 1000u,
     .meaning = 1u, .fleet = 1u, .rules = 12345u, .step_size = 0.5f, .bound = 6.0f, .forgetting = 0.9f,
     .wave_scale = 0.5f, .frequency_scale = 0.16f, .seed = {7u, 9u}, .frequencies = table,
     .phases = table, .numbers = numbers,
+#if PAOFED_TRANSFORMS
+    .seen = &seen,
+#endif
 };
 
 static uint8_t slots[PAOFED_SLOTS][sizeof(struct paofed_kept)];
@@ -154,8 +167,10 @@ static void forges(void)
 
 static void lives(void)
 {
-    static const float values[] = {0.5f, -3.0f, 1e30f, 8.0f, -1e-30f, 99.0f};
-    float x[2];
+    static const paofed_value values[] = {
+        (paofed_value)0.5f, (paofed_value)-3.0f, (paofed_value)1e30f,
+        (paofed_value)8.0f, (paofed_value)-1e-30f, (paofed_value)99.0f};
+    paofed_value x[2];
 
     x[0] = values[random_word() % 6u];
     x[1] = values[random_word() % 6u];
@@ -166,9 +181,9 @@ static void lives(void)
     case 1:
         now += random_word() % 3000u;
         if (random_word() % 4u != 0u) { /* something to tell; otherwise it mostly reads */
-            x[0] = 0.5f;
-            x[1] = -3.0f;
-            (void)paofed_learn(&device, x, 8.0f);
+            x[0] = values[0];
+            x[1] = values[1];
+            (void)paofed_learn(&device, x, values[3]);
         }
         (void)paofed_contact(&device);
         break;

@@ -1,7 +1,5 @@
 /* A board for example.c that has nothing: to measure what the example takes itself. */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "paofed.h"
 
 static volatile uint32_t port[8];
 
@@ -18,10 +16,10 @@ uint32_t board_milliseconds(void)
     return port[1];
 }
 
-void board_measure(float *x, float *y)
+void board_measure(paofed_value *x, paofed_value *y)
 {
-    x[0] = (float)port[2];
-    *y = (float)port[3];
+    x[0] = (paofed_value)port[2];
+    *y = (paofed_value)port[3];
 }
 
 bool board_may_talk(void)

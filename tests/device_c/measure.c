@@ -76,7 +76,7 @@ static void say(const char *name, uint32_t number)
 
 /* Calls, of which each is measured alone. */
 
-static float x[PAOFED_INPUTS];
+static paofed_value x[PAOFED_INPUTS];
 
 static void begins(void)
 {
@@ -85,8 +85,8 @@ static void begins(void)
 
 static void learns(void)
 {
-    x[0] += 0.01f;
-    (void)paofed_learn(&device, x, 11.0f);
+    x[0] += (paofed_value)0.01f;
+    (void)paofed_learn(&device, x, (paofed_value)11.0f);
 }
 
 static void predicts(void)

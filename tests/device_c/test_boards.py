@@ -1,22 +1,29 @@
 """The device on emulated boards: the same bits as on this machine, and little flash and memory."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paofed.core.columns.categories import Compass
+from paofed.core.columns.numbers import Cyclic, Number
 from paofed.device_c.agreed import agreed_in_c
+from paofed.device_c.kit import header
 from paofed.live.protocol.manifest import USUAL_BOUND, Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
+from paofed.live.protocol.seen import agreed_on
 from tests.device_c.boards import BOARDS, M4F, Board, built_driver, emulated, taken
 from tests.device_c.building import host_program
+from tests.device_c.seeing import Seeing
+from tests.device_c.test_columns import BEGAN, EVERYTHING, HOUR, fleet, some_sample
 from tests.device_c.test_conversations import replay
-from tests.effort import effort, long, some
+from tests.effort import long, some
 from tests.live.fleets import manifest
 
 ROOT = Path(__file__).parents[2]
-SEEDS = effort(everyday=1, thorough=10)
+SEEDS = 10
 SHOWN = ("learn", "predict", "contact", "reply", "save")
 
 MOST_FLASH, MOST_MEMORY = 12_000, 4_000
@@ -24,7 +31,7 @@ MOST_FLASH, MOST_MEMORY = 12_000, 4_000
 
 def fleet_of(features: int) -> Manifest:
     """A usual fleet with four inputs, whose devices begin with a model."""
-    inputs = tuple(Scaling(name=name, offset=1.0, scale=2.0).limited() for name in "abcd")
+    inputs = tuple(Quantity(name=name, offset=1.0, scale=2.0).limited() for name in "abcd")
     start = tuple(map(float, np.sin(np.arange(features)).astype("<f4")))
     return manifest(
         features=features,
@@ -37,7 +44,39 @@ def fleet_of(features: int) -> Manifest:
     )
 
 
-@pytest.mark.parametrize("board", some(BOARDS, everyday=1), ids=lambda board: board.name)
+def ozone() -> Manifest:
+    """The fleet of the README's table, with 200 parameters."""
+    numbers = [Number(name, 10.0, 5.0) for name in ("TEMP", "PRES", "DEWP", "WSPM")]
+    logarithms = [Number(name, 3.0, 1.0, logarithm=True) for name in ("NO2", "CO", "O3")]
+    *columns, target = *numbers, *logarithms
+    agreed = agreed_on([*columns, Compass("wd"), Cyclic("hour", 24.0), target])
+    usual = fleet_of(200)
+    return replace(usual, inputs=agreed.inputs, target=agreed.target, seen=agreed.seen)
+
+
+@long
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_a_board_sees_the_bits_of_this_machine(board: Board, tmp_path: Path) -> None:
+    """And so those of the device in Python: tests/device_c/test_columns.py."""
+    agreed, random = fleet(*EVERYTHING), np.random.default_rng(3)
+    here, time = Seeing(agreed), BEGAN
+    for _ in range(60):
+        x = some_sample(random)
+        here.sees(x, time)
+        here.predict(x, time)
+        here.learn(x, float(np.exp(random.normal(2, 2))), time)
+        time += HOUR * float(random.choice([0.5, 1.0, 1.0, 1000.7]))
+    here.c.save()
+    here.c.state()
+    program = built_driver(board, tmp_path, header(agreed_in_c(agreed), ""))
+    script = tmp_path / "script.txt"
+    script.write_text("\n".join([*here.c.lines, ""]), encoding="utf-8")
+    there = emulated(board, program, "driver", str(script)).splitlines()
+    assert [line.strip() for line in there] == here.c.answers
+
+
+@long
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
 def test_a_board_has_the_bits_of_this_machine(board: Board, tmp_path: Path) -> None:
     """Whole conversations, which on this machine agree with the twin and the Python edge."""
     program, script = built_driver(board, tmp_path), tmp_path / "script.txt"
@@ -58,6 +97,17 @@ def test_two_hundred_parameters_fit(map_kind: str, tmp_path: Path) -> None:
     assert found.stack > 0
     assert set(found.instructions) >= {"learn", "predict", "contact", "reply", "save"}
     assert all(count > 0 for count in found.instructions.values())
+
+
+def test_a_fleet_over_a_table_fits(tmp_path: Path) -> None:
+    """Logarithms, a direction and a cycle need flash, and no memory."""
+    document = (ROOT / "docs/device-in-c.md").read_text(encoding="utf-8")
+    found = taken(M4F, tmp_path, agreed_in_c(ozone()))
+    assert found.memory + found.stack <= MOST_MEMORY
+    told = re.search(r"parameters, ([.\d]+) kB and ([,\d]+) \+ (\d+) bytes", document)
+    assert told
+    shown = [1000 * float(told[1]), *(float(text.replace(",", "")) for text in told.groups()[1:])]
+    assert shown == pytest.approx([found.flash, found.memory, found.stack], rel=0.1)
 
 
 @long

@@ -16,7 +16,7 @@ from tests.device_c.driven import Driven
 from tests.device_c.twin import Twin
 from tests.effort import effort
 
-SEEDS = effort(everyday=6, thorough=120)
+SEEDS = effort(everyday=4, thorough=120)
 # How far float32 may be from the Python edge, relative to the largest parameter: 256 units in the
 # last place. A conversation has thousands of roundings.
 APART = 2.0**-16

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
+from paofed.core.columns.numbers import Cyclic, Number
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import EXAMPLES, HEADER, LIBRARY, SOURCES, header, write_kit
 from paofed.errors import InputError
@@ -15,7 +16,7 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Model, Reply, encode
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.device_c.building import STRICT, run
 from tests.effort import some
 from tests.live.fleets import manifest, stored
@@ -69,8 +70,11 @@ def model_of(agreed: Manifest) -> FleetModel:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"linear": ((-1.0, 0.5), (-0.25, 3.0))}, {"learner": "two-speed", "seed": 2**64 - 1}],
-    ids=["plain", "linear", "two-speed"],
+    some(
+        [{"linear": ((-1.0, 0.5), (-0.25, 3.0))}, {}, {"learner": "two-speed", "seed": 2**64 - 1}],
+        everyday=1,
+    ),
+    ids=lambda changes: next(iter(changes), "plain"),
 )
 @pytest.mark.parametrize("map_kind", some(["drawn", "table"], everyday=1))
 def test_a_header_predicts_as_the_fleet_does(
@@ -141,12 +145,15 @@ def test_a_fleet_s_model_as_a_header(tmp_path: Path) -> None:
     ("agreed", "says"),
     [
         (manifest(learner="rls"), "learner is rls, which keeps 64 numbers beside the model, too m"),
-        (seeing(), "model sees more than scaled numbers"),
+        (
+            seeing(Number("a"), Cyclic("time", 9.0, time=True)),
+            "sees the time in turns of 9 seconds:",
+        ),
         (manifest(features=40_000), "model has 40000 parameters: the device in C takes 32767 at"),
         (manifest(tick_seconds=1 / 3), "a tick of the fleet has 0.333333 seconds: the device in C"),
         (manifest(tick_seconds=8 * 86400.0), "has 691200 seconds: the device in C takes a whole"),
-        (manifest(target=Scaling(name="y", scale=1e-60)), "scale 1e-60 of y do not fit into 32"),
-        (manifest(inputs=(Scaling(name="a", offset=1e60),)), "offset 1e+60 and scale 1 of a do"),
+        (manifest(target=Quantity(name="y", scale=1e-60)), "scale 1e-60 of y do not fit into 32"),
+        (manifest(inputs=(Quantity(name="a", offset=1e60),)), "offset 1e+60 and scale 1 of a do"),
         (manifest(kernel_width=1e-4), "more than 1e-05: its kernel width of 0.0001 is too small"),
     ],
     ids=lambda value: "" if isinstance(value, Manifest) else value[:30],

@@ -7,10 +7,20 @@ from pathlib import Path
 import pytest
 
 from paofed.device_c.agreed import agreed_in_c
-from paofed.device_c.kit import EXAMPLES, LIBRARY, write_kit
+from paofed.device_c.kit import EXAMPLES, HEADER, LIBRARY, write_kit
 from tests.device_c.boards import M3, compiler
-from tests.device_c.building import STRICT, WARNINGS, host_program, require_libmosquitto, run
+from tests.device_c.building import (
+    LARGEST,
+    SMALL_SEEING,
+    STRICT,
+    WARNINGS,
+    host_program,
+    require_libmosquitto,
+    run,
+    sizes,
+)
 from tests.device_c.test_boards import fleet_of
+from tests.device_c.test_columns import EVERYTHING, fleet
 from tests.effort import effort, long, some
 from tests.live.fleets import manifest
 from tests.system import needs
@@ -20,11 +30,13 @@ _ALL = {"algorithm": "quantised", "learner": "two-speed", "linear": ((-1.0, 1.0)
 FLEETS = {
     "usual": agreed_in_c(fleet_of(20)),
     "with everything": agreed_in_c(manifest(**_ALL), drawn=True),
+    "seeing": agreed_in_c(fleet(*EVERYTHING), drawn=True),
 }
 # What a processor without a unit for floats takes from its compiler, and three functions on memory.
 _FROM_THE_COMPILER = r"__aeabi_(f\w+|[u]?i2f|cf\w+|[u]?[il]divmod|[u]?idiv|l\w+)|__popcountsi2"
 _ANALYSED = ("--analyze", "--analyzer-output", "text", "-Xclang", "-analyzer-werror")  # no files
 _ON_MEMORY = "memcpy|memset|memmove"
+_OF_64_BITS = r"__aeabi_(c?d\w+|f2d|u?[il]2d)"  # for logarithms, angles and the time alone
 
 
 @pytest.fixture(params=some(FLEETS, everyday=1))
@@ -83,8 +95,9 @@ def test_other_rules_of_arithmetic_are_refused(flag: str, kit: Path) -> None:
 
 
 def test_nothing_is_asked_of_a_system(kit: Path) -> None:
-    """No heap, no double (whose arithmetic would be functions), no mathematics of a library.
+    """No heap, no mathematics of a library, and no double, whose arithmetic would be functions.
 
+    Double is there where the model sees transforms.
     Nor does it take names that do not begin with its own.
     """
     nm = needs("binutils-arm-none-eabi", "arm-none-eabi-nm")
@@ -96,11 +109,14 @@ def test_nothing_is_asked_of_a_system(kit: Path) -> None:
         for line in run([nm, "--extern-only", made]).splitlines():
             *_, kind, symbol = line.split()
             (asked if kind == "U" else seen).add(symbol)
-    allowed = re.compile(f"{_FROM_THE_COMPILER}|{_ON_MEMORY}")
+    transforms = "#define PAOFED_TRANSFORMS 1" in (kit / HEADER).read_text(encoding="utf-8")
+    wide = f"|{_OF_64_BITS}" if transforms else ""
+    allowed = re.compile(f"{_FROM_THE_COMPILER}|{_ON_MEMORY}{wide}")
     assert {symbol for symbol in asked - seen if not allowed.fullmatch(symbol)} == set()
     assert {symbol for symbol in seen if not symbol.startswith("paofed_")} == set()
 
 
+@long
 def test_no_function_calls_itself(kit: Path) -> None:
     """Nor by way of others: the stack has a bound."""
     calls: dict[str, set[str]] = {}
@@ -116,10 +132,11 @@ def test_no_function_calls_itself(kit: Path) -> None:
     assert len(list(TopologicalSorter(calls).static_order())) >= len(calls)
 
 
+@pytest.mark.parametrize("seen", [LARGEST, SMALL_SEEING], ids=["scaled", "transforms"])
 @pytest.mark.parametrize("seed", [1, 2], ids=["float32", "few bits"])
-def test_no_bytes_from_outside_do_harm(seed: int) -> None:
+def test_no_bytes_from_outside_do_harm(seed: int, seen: dict[str, int]) -> None:
     """Decoders and storage under sanitizers; the numbers show that it came to everything."""
     times = effort(everyday=200_000, thorough=3_000_000)
-    said = run([host_program("fuzz"), str(times), str(seed)]).split()
+    said = run([host_program("fuzz", fleet=sizes(seen)), str(times), str(seed)]).split()
     counts = dict(zip(said[::2], map(int, said[1::2]), strict=True))
     assert min(counts[name] for name in ("confirmed", "replies", "kept", "begun", "forged")) > 20

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paofed.device_c.agreed import agreed_in_c
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.device_c.building import host_program
 from tests.device_c.driven import Driven
 from tests.live.fleets import manifest
@@ -37,8 +37,8 @@ def begun(agreed: Manifest) -> Driven:
 def named(*names: str) -> dict[str, Any]:
     *inputs, target = (name.strip() for name in names)
     return {
-        "inputs": tuple(Scaling(name=name) for name in inputs),
-        "target": Scaling(name=target),
+        "inputs": tuple(Quantity(name=name) for name in inputs),
+        "target": Quantity(name=target),
     }
 
 
@@ -63,7 +63,7 @@ def test_epoch_and_lineage_are_read_from_any_text(
         {"bound": 6.0},
         {"start": 2.0},
         {"algorithm": "pao-fed-u2"},
-        {"target": Scaling(name="y", offset=10.0, scale=4.0, high=50.0)},
+        {"target": Quantity(name="y", offset=10.0, scale=4.0, high=50.0)},
         {"start_model": (0.0,) * 7 + (1.0,)},
         {"options": {"bits": 8}, "algorithm": "quantised"},
         {"first_interval": 0.5},  # with it, the text is of another wire version

@@ -101,7 +101,7 @@ def lived(folder: Path, in_c: tuple[int, ...], kills: int, updates: int, **chang
         finally:
             fleet.stop()
         with closing(Store.open(site.folder)) as store:
-            lines = Counter((record.device, record.sent) for record in store.journal())
+            lines = Counter((record.device, record.sent) for record in store.lines.read())
             model = FleetModel.of(at_present(store))
         assert max(lines.values()) == 1
         for k in range(DEVICES):

@@ -9,7 +9,7 @@ from tests.device_c.rehearsed import POINTS, UnluckyInC
 from tests.effort import effort, seeds
 from tests.live.in_memory import folder_in_memory
 
-SEEDS = seeds(everyday=3, thorough=80)
+SEEDS = seeds(everyday=2, thorough=80)
 MISSED = effort(everyday=3, thorough=0)  # points: few seeds miss the rare ones
 
 

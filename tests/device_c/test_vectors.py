@@ -1,6 +1,7 @@
 """The device in C lives the lives of docs/vectors, which the Python edge made."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,19 @@ from paofed.device_c.agreed import agreed_in_c
 from paofed.live.protocol.manifest import Manifest
 from tests.device_c.building import host_program
 from tests.device_c.driven import Driven
+from tests.device_c.seeing import Seeing
 from tests.device_c.test_conversations import parted
 from tests.live.lives import LIVES, Life
 from tests.live.vectors import lived
 
-SEEN = [life for life in LIVES if life.manifest.seen is None]  # others are refused
 APART = 2.0**-16  # of the largest parameter, or of 1: these lives are short
 
 
-@pytest.mark.parametrize("life", SEEN, ids=lambda life: life.about)
+@pytest.mark.parametrize("life", LIVES, ids=lambda life: life.about)
 def test_whole_lives(life: Life) -> None:
-    device, agreed = Driven(host_program("driver")), life.manifest
+    agreed = life.manifest
+    seeing = None if agreed.seen is None else Seeing(agreed, life.device)
+    device = Driven(host_program("driver")) if seeing is None else seeing.c
     device.agree(agreed_in_c(agreed))
     device.begin(life.device)
     for event in lived(life):
@@ -28,15 +31,20 @@ def test_whole_lives(life: Life) -> None:
             agreed = Manifest.from_json(json.dumps(event["adopts"]))
             device.adopt(agreed_in_c(agreed))
         else:
-            _require_same(device, event, agreed, life.device)
+            _require_same(device, seeing, event, agreed, life.device)
         w = np.array(event["model"])
         scale = max(float(np.abs(w).max()), 1.0)
         assert np.abs(device.state().w - w).max() <= APART * scale, event
 
 
-def _require_same(device: Driven, event: dict[str, Any], agreed: Manifest, number: int) -> None:
+def _require_same(
+    device: Driven, seeing: Seeing | None, event: dict[str, Any], agreed: Manifest, number: int
+) -> None:
     at = event["at"]
-    if "learn" in event:
+    if "time" in event:
+        assert seeing is not None
+        _require_same_at_a_time(seeing, event)
+    elif "learn" in event:
         device.learn(event["learn"]["x"], event["learn"]["y"])
     elif "predict" in event:
         far = APART * agreed.target.scale * max(abs(event["gives"]), 1.0)
@@ -58,3 +66,16 @@ def _require_same(device: Driven, event: dict[str, Any], agreed: Manifest, numbe
             far = APART * max(float(np.abs(right[1]).max(initial=0.0)), 1.0)
             assert np.abs(values - right[1]).max(initial=0.0) <= far, event
             assert np.abs(levels - right[2]).max(initial=0) <= 1, event
+
+
+def _require_same_at_a_time(seeing: Seeing, event: dict[str, Any]) -> None:
+    """What depends on when a sample was measured."""
+    time = event["time"]
+    if "learn" in event:
+        seeing.learn(event["learn"]["x"], event["learn"]["y"], time)
+    elif "remember" in event:
+        seeing.remember(event["remember"]["x"], event["remember"]["y"], time)
+    else:
+        gives = math.nan if event["gives"] is None else event["gives"]
+        right = pytest.approx(gives, rel=2.0**-14, nan_ok=True)
+        assert seeing.predict(event["predict"], time) == right

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from paofed.experiments.sweep import asked
+from paofed.experiments.sweep.swept import Swept
 from paofed.live.device.state import load_state, saved_manifest
 from paofed.live.fleet.backup import restore
 from paofed.live.fleet.folder import Fleet
@@ -25,8 +27,6 @@ from paofed.live.network.credential import Credential
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.simulate.results.result import Result
-from paofed.sweeping import asked
-from paofed.sweeping.swept import Swept
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
 from tests.live.fleets import manifest
@@ -45,7 +45,7 @@ def _of_arrays(held: object) -> dict[str, Any]:
 
 def _result(path: Path) -> dict[str, Any]:
     result = Result.load(path)
-    parts = (result.progressive, result.lives, result.cold_start)
+    parts = [getattr(result, name, None) for name in ("progressive", "lives", "cold_start")]
     return {
         "provenance": dict(result.provenance),
         **_of_arrays(result),
@@ -91,7 +91,7 @@ def _backup(path: Path) -> dict[str, Any]:
         fleet, tokens = Fleet(place), Tokens.load(place)
         assert tokens is not None
         with fleet.store() as store:
-            members, server = [member.label for member in store.members()], store.recover()
+            members, server = [member.label for member in store.roster.members()], store.recover()
         return {
             "tick": restored.tick,
             "members": members,

@@ -18,8 +18,10 @@ from paofed.live.fleet import settings, tokens
 from paofed.live.fleet.accounts import read_accounts
 from paofed.live.fleet.backup import restore
 from paofed.live.fleet.folder import Fleet
-from paofed.live.journal.database import CONFIRMED, REMEDY
+from paofed.live.journal.confirmation import CONFIRMED
 from paofed.live.journal.database import FILE as STORE
+from paofed.live.journal.database import REMEDY
+from paofed.live.journal.repair import repair
 from paofed.live.journal.store import Store
 from paofed.live.model.sample_lines import SampleReader
 from paofed.live.protocol.edge import Edge
@@ -89,8 +91,8 @@ def _database() -> Files:
     with tempfile.TemporaryDirectory() as folder:
         with stored(Path(folder)) as store:
             live(store, store.recover(), range(12), snapshots=4, keep=1e9)
-            store.reissue(1, "a")
-            store.reissue(1, "b")
+            store.roster.reissue(1, "a")
+            store.roster.reissue(1, "b")
             begun = store.recover()
             begun.close(12)
             store.begin_epoch(begun.under(manifest(epoch=4, step_size=0.2)), "changed")
@@ -104,17 +106,18 @@ def _look(folder: Path) -> object:
         store.verify()
         server = store.recover()
         server.close(server.tick + 3)
-        store.history()
-        store.tallies(0.0, 10.0, 100)
+        store.past.history()
+        store.tallies.since(0.0, 10.0, 100)
         store.disk(100.0)
-        return store.members(), store.revoked(), store.server(), server.digest()
+        credentials = store.credentials.revoked(), store.credentials.server()
+        return store.roster.members(), *credentials, server.digest()
 
 
 def _repair(folder: Path) -> object:
     """A repair works, or says what else to do; after it, nothing is wrong any more."""
     try:
         with closing(Store.open(folder, to_repair=True)) as store:
-            store.repair()
+            repair(store)
     except InputError as error:
         if REMEDY in str(error):
             raise RuntimeError(f"a repair names itself: {error}") from None

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from paofed.live.journal.database import FILE as STORE
-from paofed.live.journal.members import _SEALED, _TOTAL
-from paofed.live.journal.schema import checksum
+from paofed.live.journal.schema import COLUMNS, TOTAL, checksum
 from tests.forgery import npy
 
 Mutation = Callable[[bytes, Random], bytes]
@@ -202,18 +201,10 @@ def in_database(content: bytes, chance: Random) -> bytes:
         return path.read_bytes()
 
 
-_ROWS = {
-    **_SEALED,
-    "journal": "arrived, device, sent, vals, level",
-    "snapshot": "tick, line, generation, state",
-    "manifest": "generation, json, line, tick, time, why",
-}
-
-
 def _forge(connection: sqlite3.Connection, chance: Random) -> None:
-    table = chance.choice((*_ROWS, "journal", "snapshot", "snapshot"))
-    columns = _ROWS[table].split(", ")
-    rows = connection.execute(f"SELECT rowid, {_ROWS[table]} FROM {table}").fetchall()  # noqa: S608
+    table = chance.choice((*COLUMNS, "journal", "snapshot", "snapshot"))
+    columns = list(COLUMNS[table])
+    rows = connection.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}").fetchall()  # noqa: S608
     if not rows:
         return
     number, *values = chance.choice(rows)
@@ -225,7 +216,7 @@ def _forge(connection: sqlite3.Connection, chance: Random) -> None:
             f"UPDATE OR IGNORE {table} SET {columns[place]} = ?, checksum = ? WHERE rowid = ?",  # noqa: S608
             (values[place], checksum(*values), number),
         )
-        connection.execute(f"UPDATE seal SET total = ({_TOTAL})")  # noqa: S608
+        connection.execute(f"UPDATE seal SET total = ({TOTAL})")  # noqa: S608
     except sqlite3.Error:  # a value that the table does not take
         connection.rollback()
 

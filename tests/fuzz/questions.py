@@ -47,7 +47,7 @@ def port(folder: Path, *, tokens: bool) -> Iterator[tuple[int, str]]:
     fleet = Fleet.create(folder, settings, manifest(tick_seconds=1e9, start=time.time()))
     token = make_token(fleet.folder, "all", ["see", "predict"]) if tokens else ""
     with fleet.store() as store:
-        store.add_all(["a", "b", "c"])
+        store.roster.add_all(["a", "b", "c"])
         coordinator = store.recover()
         live(store, coordinator, range(12), snapshots=4)
         now = time.time()

@@ -13,8 +13,8 @@ from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest
 from paofed.live.protocol.messages import Update, decode, encode
-from paofed.live.protocol.scaling import Scaling
-from paofed.live.server.judgement import judged
+from paofed.live.protocol.quantity import Quantity
+from paofed.live.server.concerns import judged
 
 DEVICES, BROKEN = 6, 5
 _NOISE = 10.0  # of what is measured, in a target that varies by 60
@@ -36,10 +36,10 @@ def manifest(features: int = 200) -> Manifest:
         start=1.0,
         epoch=3,
         inputs=(
-            Scaling(name="temperature", offset=20.0, scale=10.0).limited(),
-            Scaling(name="hour", offset=12.0, scale=6.0).limited(),
+            Quantity(name="temperature", offset=20.0, scale=10.0).limited(),
+            Quantity(name="hour", offset=12.0, scale=6.0).limited(),
         ),
-        target=Scaling(name="load", offset=300.0, scale=100.0).limited(),
+        target=Quantity(name="load", offset=300.0, scale=100.0).limited(),
         clip=USUAL_CLIP,
         bound=USUAL_BOUND,
     )

@@ -81,16 +81,11 @@ class Site:
     def __exit__(self, *_: object) -> None:
         self.broker.kill()
 
-    @contextlib.contextmanager
-    def served(self, fleet: Fleet | None = None, **options: Any) -> Iterator["Server"]:
+    def served(
+        self, fleet: Fleet | None = None, **options: Any
+    ) -> contextlib.AbstractContextManager["Server"]:
         """Run the server in a thread of this process while the block lasts."""
-        server = Server(fleet or self.fleet, **options)
-        server.thread.start()
-        try:
-            until(server.connected)
-            yield server
-        finally:
-            server.stop()
+        return served(fleet or self.fleet, **options)
 
     @contextlib.contextmanager
     def link(self, index: int, *topics: str) -> Iterator[Link]:
@@ -157,6 +152,18 @@ class Server:
         assert not self.thread.is_alive()
 
 
+@contextlib.contextmanager
+def served(fleet: Fleet, **options: Any) -> Iterator[Server]:
+    """Run a fleet's server in a thread of this process while the block lasts."""
+    server = Server(fleet, **options)
+    server.thread.start()
+    try:
+        until(server.connected)
+        yield server
+    finally:
+        server.stop()
+
+
 def sample(number: int) -> tuple[list[float], float]:
     """An input and a target of the small fleet."""
     random = np.random.default_rng(number)
@@ -171,5 +178,5 @@ def work(device: Device, contacts: int, first: int = 0) -> int:
         if device.knows_fleet():
             device.learn(*sample(number))
         answered += device.contact(ANSWER)
-        time.sleep(TICK)
+        time.sleep(device.manifest.tick_seconds if device.knows_fleet() else TICK)
     return answered

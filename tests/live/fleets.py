@@ -16,7 +16,7 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator, Record
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Repeat, Update, Values, encode
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 
 _SMALL = Manifest(
     algorithm="pao-fed-u1",
@@ -29,8 +29,8 @@ _SMALL = Manifest(
     tick_seconds=1.0,
     start=1.0,
     epoch=3,
-    inputs=(Scaling(name="a"), Scaling(name="b", offset=0.5, scale=2.0)),
-    target=Scaling(name="y", offset=10.0, scale=4.0),
+    inputs=(Quantity(name="a"), Quantity(name="b", offset=0.5, scale=2.0)),
+    target=Quantity(name="y", offset=10.0, scale=4.0),
 )
 
 
@@ -77,7 +77,7 @@ def stored(folder: Path, devices: int = 3, **changes: Any) -> Iterator[Store]:
     store = Store.create(folder, manifest(**changes))
     try:
         for device in range(devices):
-            store.add(f"device {device}")
+            store.roster.add(f"device {device}")
         yield store
     finally:
         store.close()
@@ -109,7 +109,7 @@ def live(
             message = update(tick, *values, epoch=coordinator.manifest.epoch)
             group += records(coordinator, device, message)
         store.write(group)
-        store.confirm()
+        store.confirmation.catch_up()
         coordinator.committed()
         coordinator.close(tick + 1)
         if snapshots and (tick + 1) % snapshots == 0:

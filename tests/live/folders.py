@@ -9,7 +9,7 @@ from cryptography import x509
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings
-from paofed.live.journal.members import Member
+from paofed.live.journal.roster import Member
 from paofed.live.network.credential import Credential
 from tests.live.fleets import manifest
 
@@ -28,7 +28,7 @@ def add(fleet: Fleet, *labels: str) -> list[Credential]:
 
 def members(fleet: Fleet) -> list[Member]:
     with fleet.store() as store:
-        return store.members()
+        return store.roster.members()
 
 
 def files(fleet: Fleet) -> set[str]:

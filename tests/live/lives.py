@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
-from paofed.core.columns.words import Compass, OneHot
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.live.protocol.seen import Seen
 from tests.live.fleets import manifest
 
@@ -34,10 +34,10 @@ class Life:
 
 _RANGED = {
     "inputs": (
-        Scaling(name="a", low=-5.0, high=5.0),
-        Scaling(name="b", offset=0.5, scale=2.0),
+        Quantity(name="a", low=-5.0, high=5.0),
+        Quantity(name="b", offset=0.5, scale=2.0),
     ),
-    "target": Scaling(name="y", offset=10.0, scale=4.0, high=50.0),
+    "target": Quantity(name="y", offset=10.0, scale=4.0, high=50.0),
 }
 
 _JOINED: tuple[Event, ...] = (
@@ -201,11 +201,11 @@ _SEEING = Life(
         features=20,
         start=_T - 1000.5,
         inputs=(
-            Scaling(name="a", low=-5.0, high=50.0),
-            Scaling(name="wind"),
-            Scaling(name="kind"),
+            Quantity(name="a", low=-5.0, high=50.0),
+            Quantity(name="wind"),
+            Quantity(name="kind"),
         ),
-        target=Scaling(name="y", low=0.0, high=500.0),
+        target=Quantity(name="y", low=0.0, high=500.0),
         seen=Seen(
             (
                 Number("a", 2.0, 4.0),

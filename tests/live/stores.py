@@ -61,6 +61,11 @@ def refusal(folder: Path, does: Callable[[Store], object] = lambda _: None) -> s
     return says
 
 
+def history(store: Store) -> object:
+    """What an export would be made from."""
+    return store.past.history()
+
+
 class PowerCutError(Exception):
     """Ends a write wherever it stands."""
 

@@ -367,14 +367,12 @@ class TinyDevice:
 
     def _model(self, tick: int, values: Floats, at: float) -> None:
         if self._lost():
-            self.clock = tick, at
+            self._set_clock(tick, at)
             self._keep([update for update in self.waiting if update.tick <= tick])
             self.stamped, self.merged = min(self.stamped, tick), min(self.merged, tick)
-            for update in self.waiting:
-                update.left = min(update.left, tick)
             self.doubt_ends = at + 256 * self.m["tick_seconds"]
         elif tick > self.tick(at):
-            self.clock = tick, at
+            self._set_clock(tick, at)
         if not self.joined:
             self.w, self.joined, self.news = values, True, 0
         self.unanswered = 0
@@ -392,9 +390,16 @@ class TinyDevice:
             self.w = self.w.copy()
             self.w[window(self.m, self.device, tick, up=False)] = values
             self.merged = tick
+            if answers > tick:
+                self._set_clock(tick, at)
         if tick > self.tick(at):
-            self.clock = tick, at
+            self._set_clock(tick, at)
         return confirmed
+
+    def _set_clock(self, tick: int, at: float) -> None:
+        self.clock = tick, at
+        for update in self.waiting:
+            update.left = min(update.left, tick)
 
 
 def plausible(number: Json, value: float) -> bool:

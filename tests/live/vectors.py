@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from lab.rehearsal.fleets import ROWS
 from paofed.core.columns.calendar import Calendar, Cycle
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
-from paofed.core.columns.words import Compass, OneHot
 from paofed.core.columns.written import written as written_column
 from paofed.core.features import Ranges, draw_map
 from paofed.core.random import Key, key_of, normal, philox
@@ -32,7 +33,7 @@ from paofed.live.protocol.messages import (
     age_of,
     encode,
 )
-from paofed.live.protocol.served import ROWS, usual_shared
+from paofed.live.protocol.served import usual_shared
 from tests.live.fleets import f32, manifest
 from tests.live.lives import LIVES, Life
 from tests.live.model.models import READING, seeing_model

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from tests.world.table.tables import fleet, hourly, table, write
 
 ALGORITHMS = ("online-fedsgd", "pao-fed-u1")
@@ -29,8 +29,8 @@ def over_table(
     hours: int = 360,
     scenario: dict[str, Any] | None = None,
     **options: Any,
-) -> Result:
+) -> TableResult:
     """A run over some days of some devices."""
     path = write(folder / "readings.csv", named(hourly(len(names), hours), names))
     given = {"methods": ALGORITHMS, "runs": 2, "cold_starts": 3, "every": 12, **options}
-    return run(fleet(table(path), **(scenario or {})), **given)
+    return TableResult.of(run(fleet(table(path), **(scenario or {})), **given))

@@ -5,15 +5,15 @@ import os
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.simulate.average import Average, average
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.world.realize import make_world
 from tests.natures import small_scenario
 
-METHODS = [from_text(text) for text in ("pao-fed-u1", "online-fedsgd:step_size=0.2")]
+METHODS = [resolve(text) for text in ("pao-fed-u1", "online-fedsgd:step_size=0.2")]
 ARRAYS = ("ticks", "models", "errors", "mse", "learning")
 
 
@@ -73,12 +73,6 @@ def test_errors_are_those_of_the_averaged_model_and_below_the_learning_curve() -
     assert (found.mse < found.learning).all()
 
 
-def test_one_run_is_its_own_average() -> None:
-    found = average(small_scenario(), METHODS, runs=1, seed=3)
-    np.testing.assert_allclose(found.mse, found.learning, rtol=1e-4)
-    assert not found.errors.any()
-
-
 @pytest.mark.parametrize("cores", [1, 3, None])
 def test_nothing_depends_on_the_number_of_cores(
     cores: int | None, monkeypatch: pytest.MonkeyPatch
@@ -93,21 +87,7 @@ def test_nothing_depends_on_the_number_of_cores(
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
 
 
-def test_runs_share_one_world_and_worlds_differ() -> None:
-    one = average(small_scenario(), METHODS, runs=2, seed=4)
-    for seed, world in ((5, 0), (4, 1)):
-        other = average(small_scenario(), METHODS, runs=2, seed=seed, world=world)
-        assert not np.array_equal(one.models, other.models)
-
-
-def test_progress_rises_to_one() -> None:
-    """Three runs of three equal parts, in whatever order."""
-    heard: list[float] = []
-    average(small_scenario(), METHODS, runs=3, every=50, report=heard.append)
-    np.testing.assert_allclose(heard, np.arange(1, 10) / 9)
-
-
 def test_models_that_diverge_are_no_warning() -> None:
-    method = from_text("online-fedsgd:step_size=10")
+    method = resolve("online-fedsgd:step_size=10")
     found = average(small_scenario(), [method], runs=2, every=1)
     assert not np.isfinite(found.learning[0, -1])

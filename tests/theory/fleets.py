@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paofed.core.arrays import FloatArray, IntArray
+from paofed.theory.exact.outcome import SmallFleet
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
 from paofed.theory.sample_points import SamplePoints, SampleSource
@@ -40,6 +41,20 @@ def fleet_of(
         z_test,
         z_test[:, 0],
         samples=points_along_modes(R),
+        test_noise=0.0,
+    )
+
+
+def as_means_need(fleet: SmallFleet) -> FleetInTheory:
+    """A small fleet, as far as means need it."""
+    second = fleet.samples.second
+    moments = Moments(second[:, :, 1:], second[:, :, 0], 0.0, 0.0)
+    return FleetInTheory(
+        moments,
+        fleet.contacts,
+        fleet.z_test,
+        fleet.y_test,
+        samples=points_along_modes(moments.R),
         test_noise=0.0,
     )
 

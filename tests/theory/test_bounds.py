@@ -30,13 +30,10 @@ def test_one_row_that_is_not_dominant_voids_the_guarantee(beside: float) -> None
 @pytest.mark.parametrize(
     ("mu", "warning"),
     [
-        (0.4, None),
         (1.0, None),
         (1.5, "step size 1.5 lets single steps expand where |z|^2 is above 1.33: stay at or below"),
         (2.0, "step size 2 is below the bound 4.00 of Theorem I, but above 2.00 steps expand on"),
-        (3.9, "step size 3.9 is below the bound 4.00 of Theorem I, but above 2.00 steps expand on"),
         (4.0, "step size 4 is not below the bound 4.00 of Theorem I: the mean of client 7's model"),
-        (90.0, "step size 90 is not below the bound 4.00 of Theorem I: the mean of client 7's"),
     ],
 )
 def test_what_is_wrong_with_a_step_size(mu: float, warning: str | None) -> None:
@@ -62,11 +59,3 @@ def test_no_single_step_up_to_one_expands() -> None:
     squares = (trace_map**2).sum(axis=1)
     assert squares.max() <= 2.0
     assert (np.abs(1 - NEVER_EXPANDS * squares) <= 1).all()
-
-
-def test_drifts_change_no_bound() -> None:
-    bounds = [
-        step_sizes(FleetInTheory.of(small_scenario(stream={"drifts": drifts})).moments)
-        for drifts in ((), (50,))
-    ]
-    np.testing.assert_array_equal(bounds[0].by_client, bounds[1].by_client)

@@ -1,12 +1,11 @@
 """Expected traffic against what simulations count."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.parts import Channel
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
@@ -15,7 +14,7 @@ from paofed.theory.fleet import Contacts
 from paofed.theory.reach import expected, picked_share
 from tests.natures import small_scenario
 
-U1 = from_text("pao-fed-u1")
+U1 = resolve("pao-fed-u1")
 
 
 def test_expected_traffic_is_what_simulations_count() -> None:
@@ -27,7 +26,7 @@ def test_expected_traffic_is_what_simulations_count() -> None:
         "pso-fed:subset=0.7,shared=5": 5,
         "pao-fed-u1:exchange=live,max_age=0": 4,  # what is dropped on arrival was sent
     }
-    methods = [from_text(text) for text in texts]
+    methods = [resolve(text) for text in texts]
     contacts = Contacts.of(scenario)
     result = run(scenario, methods, runs=runs, seed=1)
     for method, size in zip(methods, texts.values(), strict=True):
@@ -51,26 +50,14 @@ def test_the_two_directions_may_differ() -> None:
     assert cost.coordinates_down == 2 * cost.coordinates_up == 4 * cost.contacts
 
 
-def test_the_share_that_is_picked() -> None:
-    assert picked_share(U1) == 1.0
-    assert picked_share(from_text("online-fed:subset=0.2")) == 0.2
+def test_a_fixed_number_of_clients_is_refused() -> None:
+    why = r"a fixed number of clients \(4\), .* a subset that is a fraction"
+    with pytest.raises(AlgorithmError, match=why):
+        expected(Contacts.of(small_scenario()), resolve("online-fed:subset=4"), 24)
 
 
-@pytest.mark.parametrize("subset", [1, 4])
-def test_a_fixed_number_of_clients_is_refused(subset: int) -> None:
-    method = from_text(f"online-fed:subset={subset}")
-    with pytest.raises(AlgorithmError, match=rf"a fixed number of clients \({subset}\)"):
-        picked_share(method)
-    with pytest.raises(AlgorithmError, match="a subset that is a fraction"):
-        expected(Contacts.of(small_scenario()), method, 24)
-
-
-OWN_CHANNEL = Channel(send=Windows(2).send)
-OWN: dict[str, Any] = {"uplink": {"uplink": OWN_CHANNEL}, "downlink": {"downlink": OWN_CHANNEL}}
-
-
-@pytest.mark.parametrize("side", OWN)
-def test_a_channel_of_one_s_own_is_refused(side: str) -> None:
-    mine = replace(U1, name="mine", **OWN[side])
-    with pytest.raises(AlgorithmError, match=r"^mine has rules of its own: theory knows windows"):
-        expected(Contacts.of(small_scenario()), mine, 24)
+def test_a_channel_of_one_s_own_is_refused() -> None:
+    own = Channel(send=Windows(2).send)
+    for mine in (replace(U1, name="mine", uplink=own), replace(U1, name="mine", downlink=own)):
+        with pytest.raises(AlgorithmError, match=r"^mine has rules of its own: theory knows win"):
+            expected(Contacts.of(small_scenario()), mine, 24)

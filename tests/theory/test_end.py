@@ -7,7 +7,7 @@ import pytest
 
 from paofed import theory
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.theory import mean
 from paofed.theory.fleet import FleetInTheory
 from paofed.theory.models import MeanModels, mean_models
@@ -31,7 +31,7 @@ SEEN = fleet_of(
 
 
 def models(fleet: FleetInTheory, text: str) -> tuple[MeanModels, Reach]:
-    method = from_text(text)
+    method = resolve(text)
     reach = Reach.of(fleet, method, SETTINGS, 1000)
     return mean_models(fleet, Modes.of(fleet.moments.R), method, reach, driven=True), reach
 
@@ -91,7 +91,7 @@ def test_the_end_of_a_learning_curve_is_where_it_goes() -> None:
     """Followed from zero for five times as long as it takes from where the means end."""
     stream = {"memory": (0.0, 0.0), "samples": (10, 20)}
     ahead = theory.foresee(small_scenario(clients=4, features=4, ticks=20, stream=stream))
-    method = from_text("pao-fed-u1:shared=2,step_size=0.2")
+    method = resolve("pao-fed-u1:shared=2,step_size=0.2")
     found = ahead.steady_state(method, ticks=20, check="none")
     assert found.ticks.tolist() == [319]
     followed = learning_curve(

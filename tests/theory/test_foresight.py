@@ -58,9 +58,3 @@ def test_second_moments_follow_a_target_that_drifts() -> None:
     )
     np.testing.assert_allclose(other.mse[:5], one.mse[:5], rtol=1e-9)
     assert other.mse[5] > 1.1 * one.mse[5]
-
-
-def test_unknown_names_are_attribute_errors() -> None:
-    assert "foresee" in dir(theory)
-    with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
-        theory.frobnicate  # noqa: B018

@@ -12,7 +12,7 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.simulate.average import average
@@ -47,7 +47,7 @@ def compared(
     scenario: Scenario, texts: list[str], *, runs: int, every: int, seed: int = 0, world: int = 0
 ) -> tuple[FloatArray, FloatArray]:
     """z-scores by algorithm, tick and coordinate; predicted less averaged, in dB."""
-    methods = [from_text(text) for text in texts]
+    methods = [resolve(text) for text in texts]
     averaged = average(scenario, methods, runs=runs, seed=seed, world=world, every=every)
     fleet = FleetInTheory.of(scenario, seed=seed, world=world)
     settings = Settled(scenario.step_size, scenario.max_age)

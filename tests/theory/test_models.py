@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.selection import Windows
 from paofed.core.staleness import weight_of
@@ -35,7 +35,7 @@ def some_fleet(*, always: bool = False) -> FleetInTheory:
 
 def by_matrices(fleet: FleetInTheory, text: str, settings: Settled) -> FloatArray:
     """The server's mean after every tick, (N, D), by products with R_k and masks."""
-    method = from_text(text)
+    method = resolve(text)
     down, up, server = method.require_paper_parts("this test")
     moments, contacts = fleet.moments, fleet.contacts
     contact = (contacts.available * picked_share(method))[:, None]
@@ -108,14 +108,14 @@ def _masks(link: Windows) -> BoolArray:
 )
 def test_every_way_is_that_of_matrices(text: str) -> None:
     fleet, settings = some_fleet(), Settled(step_size=0.4, max_age=10)
-    found = predict(fleet, [from_text(text)], settings, np.arange(TICKS)).models[0]
+    found = predict(fleet, [resolve(text)], settings, np.arange(TICKS)).models[0]
     np.testing.assert_allclose(found, by_matrices(fleet, text, settings), rtol=0, atol=1e-13)
 
 
 def test_whole_models_by_sums_are_whole_models_in_modes() -> None:
     """With a contact at every sample nobody is ever away, so learning there makes no difference."""
     fleet, settings = some_fleet(always=True), Settled(step_size=0.4, max_age=10)
-    methods = [from_text(text) for text in ("online-fedsgd", f"pao-fed-c1:shared={FEATURES}")]
+    methods = [resolve(text) for text in ("online-fedsgd", f"pao-fed-c1:shared={FEATURES}")]
     by_sums, in_modes = predict(fleet, methods, settings, np.arange(TICKS)).models
     np.testing.assert_allclose(by_sums, in_modes, rtol=0, atol=1e-13)
     for mu in (0.4, 3.0):
@@ -137,7 +137,7 @@ def test_whole_models_are_followed_where_ages_outnumber_clients() -> None:
     # Two clients more that are never there make room for the sums, and change nothing else.
     points, settings = np.arange(20), Settled(0.5, 10)
     found = [
-        predict(fleet, [from_text("online-fedsgd")], settings, points).models
+        predict(fleet, [resolve("online-fedsgd")], settings, points).models
         for fleet in (many, twice._replace(contacts=contacts))
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14)

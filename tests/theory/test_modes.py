@@ -70,9 +70,3 @@ def test_windows_are_seen_and_overwritten_in_blocks_of_any_size(case: Case, bloc
     np.put_along_axis(expected, case.coordinates, case.values, axis=1)
     assert_close(in_coordinates(changed, modes), expected)
     assert_close(in_coordinates(v, modes), case.models)
-
-
-def test_progress_rises_by_client() -> None:
-    heard: list[float] = []
-    Modes.of(np.stack([np.eye(2)] * 4), heard.append)
-    assert heard == [0.25, 0.5, 0.75, 1.0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.theory.bounds import step_sizes
 from paofed.theory.fleet import FleetInTheory
@@ -21,7 +21,7 @@ ALIKE = np.array([[[0.6, 0.2], [0.2, 0.4]]] * 2)
 
 
 def growth_of(text: str, fleet: FleetInTheory, mu: float, ticks: int = 1000) -> float:
-    return float(growth(fleet, [from_text(text)], Settled(mu, 10), ticks)[0])
+    return float(growth(fleet, [resolve(text)], Settled(mu, 10), ticks)[0])
 
 
 def by_hand(correlations: FloatArray, mu: float, *, coordinated: bool, ahead: int) -> float:
@@ -59,7 +59,7 @@ def by_hand(correlations: FloatArray, mu: float, *, coordinated: bool, ahead: in
             ("online-fedsgd", 0.8, 0.60),
             ("online-fedsgd", 0.98, 0.51),
         ],
-        everyday=4,
+        everyday=3,
     ),
 )
 def test_a_fleet_that_diverges_below_the_bound(text: str, share: float, expected: float) -> None:
@@ -131,7 +131,7 @@ def positive_fleets(draw: st.DrawFn) -> FleetInTheory:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(max_examples=effort(everyday=20, thorough=50))
+@settings(max_examples=effort(everyday=8, thorough=50))
 @given(
     positive_fleets(),
     st.floats(0.05, 0.97),
@@ -159,7 +159,7 @@ def dominant_fleets(draw: st.DrawFn) -> FleetInTheory:
     return fleet_of(R, **draw(contacts(clients)))
 
 
-@settings(max_examples=effort(everyday=12, thorough=30))
+@settings(max_examples=effort(everyday=6, thorough=30))
 @given(
     dominant_fleets(),
     st.floats(0.3, 0.97),
@@ -179,7 +179,7 @@ def test_a_guaranteed_step_size_converges_whatever_is_shared(
     assert growth_of(text, fleet, share * guaranteed, ticks=400) < 1
 
 
-@settings(max_examples=10)
+@settings(max_examples=effort(everyday=4, thorough=10))
 @given(dominant_fleets(), st.sampled_from(["online-fed", "pso-fed"]), st.floats(0.3, 0.9))
 def test_a_guaranteed_step_size_converges_whoever_is_picked(
     fleet: FleetInTheory, name: str, subset: float

@@ -127,18 +127,6 @@ def test_shares_of_the_holders_move_the_server_as_its_rule_does_on_average(case:
         np.testing.assert_allclose(alike, mean, rtol=0, atol=1e-12)
 
 
-def test_only_the_newest_message_on_a_coordinate_moves_it() -> None:
-    """A fresh message that is certain leaves nothing to older ones on its window."""
-    case = Case(4, Windows(2), (0, 2), (1.0, 1.0), ((1.0,), (1.0,)), tick=2, seed=0)
-    w, sent = case.values()
-    moved = found_move(case, made(case, by_coverage=False))
-    assert case.coordinates(0, 0).tolist() == case.coordinates(0, 2).tolist() == [0, 1]
-    np.testing.assert_allclose(moved, [*sent[0, 0, :2], *w[2:]], rtol=0, atol=1e-15)
-    elsewhere = case._replace(ages=(0, 1))
-    moved = found_move(elsewhere, made(elsewhere, by_coverage=False))
-    np.testing.assert_allclose(moved, [*sent[0, 0, :2], *sent[1, 0, 2:]], rtol=0, atol=1e-15)
-
-
 def test_shares_add_up_for_more_messages_than_there_are_nodes() -> None:
     """1000 messages of one age: E[X / (1 + (X - 1))] = P(X > 0) in all, whatever their chances."""
     rng = np.random.default_rng(1)

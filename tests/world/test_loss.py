@@ -25,12 +25,6 @@ def test_losses_by_group_and_direction() -> None:
         assert_binomial(lost_up[1:][lost_up[:-1]], up[group])
 
 
-def test_only_contacts_have_something_to_lose() -> None:
-    trace = realize(fleet(12, 200, availability=SOMETIMES, loss={"up": 1.0, "down": 1.0}))
-    np.testing.assert_array_equal(trace.lost_up, trace.available)
-    np.testing.assert_array_equal(trace.lost_down, trace.available)
-
-
 def test_loss_changes_nothing_else_of_a_trace() -> None:
     still = realize(fleet(12, 200, availability=SOMETIMES))
     lossy = realize(fleet(12, 200, availability=SOMETIMES, loss={"up": 0.5}))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from paofed.errors import ScenarioError
 from paofed.world.names import PRESETS
 from paofed.world.recorded import Recorded
-from paofed.world.scenario import Scenario, to_toml
+from paofed.world.scenario import Scenario
+from paofed.world.scenario_text import to_toml
 from paofed.world.table.door import read
 from tests.natures import small_scenario
 
@@ -133,21 +133,6 @@ def test_a_preset_written_and_read_is_itself(name: str) -> None:
     assert Scenario.parse(scenario.to_toml(), "again") == scenario
 
 
-def test_a_file_written_and_loaded_is_itself(tmp_path: Path) -> None:
-    scenario = Scenario.parse(SMALL, "small")
-    (tmp_path / "again.toml").write_text(scenario.to_toml(), encoding="utf-8")
-    assert Scenario.load(tmp_path / "again.toml") == scenario
-    assert Scenario.load(str(tmp_path / "again.toml")) == scenario
-
-
-def test_a_scenario_does_not_change() -> None:
-    scenario = Scenario.load("ideal")
-    with pytest.raises(ValidationError, match="frozen"):
-        scenario.ticks = 3
-    with pytest.raises(ValidationError, match="frozen"):
-        scenario.synthetic.arrivals = "even"
-
-
 def test_what_a_stream_leaves_out_is_the_paper_s() -> None:
     kept = [line for line in SMALL.split("\n") if "[stream]" in line or "samples" in line]
     bare = "\n".join([*SMALL.split("[stream]")[0].split("\n"), "[stream]", kept[-1]])
@@ -264,35 +249,16 @@ NOT_FINITE = "expected a finite number"
         ("ticks = 8", 'ticks = "8"', f"ticks is '8': {NOT_INTEGER}"),
         ("ticks = 8", "ticks = true", f"ticks is True: {NOT_INTEGER}"),
         ("ticks = 8", "ticks = 8.0", f"ticks is 8.0: {NOT_INTEGER}"),
-        ("ticks = 8", "ticks = nan", f"ticks is nan: {NOT_INTEGER}"),
         ("ticks = 8", "ticks = [8]", f"ticks is [8]: {NOT_INTEGER}"),
         ("ticks = 8", "ticks = 0", "ticks is 0: expected at least 1"),
-        ("ticks = 8", "ticks = -8", "ticks is -8: expected at least 1"),
         ("ticks = 8", "ticks = 2_147_483_648",
          "ticks is 2147483648: expected less than 2147483648"),
-        ("clients = 4", "clients = 0",
-         "clients is 0: expected at least 1"),
-        ("features = 5", "features = inf", f"features is inf: {NOT_INTEGER}"),
-        ("max_age = 3", "max_age = -1",
-         "max_age is -1: expected at least 0"),
-        ("test_samples = 6", "test_samples = 0",
-         "test_samples is 0: expected at least 1"),
         ('name = "small"', "name = 3", "name is 3: expected a text"),
         ("kernel_width = 1.0", "kernel_width = true", f"kernel_width is True: {NOT_NUMBER}"),
-        ("kernel_width = 1.0", 'kernel_width = "1"', f"kernel_width is '1': {NOT_NUMBER}"),
-        ("kernel_width = 1.0", "kernel_width = 0",
-         "kernel_width is 0: expected at least 1e-06"),
-        ("kernel_width = 1.0", "kernel_width = -1.5",
-         "kernel_width is -1.5: expected at least 1e-06"),
+        ("kernel_width = 1.0", "kernel_width = 0", "kernel_width is 0: expected at least 1e-06"),
         ("kernel_width = 1.0", "kernel_width = inf", f"kernel_width is inf: {NOT_FINITE}"),
-        ("step_size = 0.4", "step_size = nan", f"step_size is nan: {NOT_FINITE}"),
-        ("step_size = 0.4", "step_size = 0.0",
-         "step_size is 0.0: expected more than 0"),
-        ("samples = [4, 8]", 'samples = ["4", 8]', f"stream.samples.0 is '4': {NOT_INTEGER}"),
+        ("step_size = 0.4", "step_size = 0.0", "step_size is 0.0: expected more than 0"),
         ("samples = [4, 8]", "samples = [4, true]", f"stream.samples.1 is True: {NOT_INTEGER}"),
-        ("samples = [4, 8]", "samples = [4.0, 8]", f"stream.samples.0 is 4.0: {NOT_INTEGER}"),
-        ("samples = [4, 8]", "samples = [0, 8]",
-         "stream.samples.0 is 0: expected at least 1"),
         ("samples = [4, 8]", "samples = [\n  4,\n  0,\n]",
          "stream.samples.1 is 0: expected at least 1"),
         ("samples = [4, 8]", "samples = 8", "stream.samples is 8: expected a list"),
@@ -301,60 +267,26 @@ NOT_FINITE = "expected a finite number"
          "stream.arrivals is 'evenly': expected 'bernoulli' or 'even'"),
         ("memory = [0.2, 0.9]", "memory = [0.2, 1.0]",
          "stream.memory.1 is 1.0: expected less than 1"),
-        ("memory = [0.2, 0.9]", "memory = [-0.2, 0.9]",
-         "stream.memory.0 is -0.2: expected at least 0"),
         ("memory = [0.2, 0.9]", "memory = [0.9, 0.2]",
          "stream.memory is [0.9, 0.2]: expected [low, high]"),
         ("memory = [0.2, 0.9]", "memory = [0.2]", "stream.memory.1 is missing"),
         ("memory = [0.2, 0.9]", "memory = [0.2, 0.5, 0.9]", "stream.memory is [0.2, 0.5, 0.9]: "),
-        ("centre = [-0.1, 0.1]", "centre = [0.1, -0.1]",
-         "stream.centre is [0.1, -0.1]: expected [low, high]"),
-        ("centre = [-0.1, 0.1]", "centre = [-inf, 0.1]", f"stream.centre.0 is -inf: {NOT_FINITE}"),
-        ("variance = [0.3, 1.2]", "variance = [1.2, 0.3]",
-         "stream.variance is [1.2, 0.3]: expected [low, high]"),
-        ("variance = [0.3, 1.2]", "variance = [-0.3, 1.2]",
-         "stream.variance.0 is -0.3: expected at least 0"),
-        ("noise_variance = [0.01, 0.02]", "noise_variance = [0.01, nan]",
-         f"stream.noise_variance.1 is nan: {NOT_FINITE}"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [2.0]", f"stream.drifts.0 is 2.0: {NOT_INTEGER}"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [true]", f"stream.drifts.0 is True: {NOT_INTEGER}"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = 3", "stream.drifts is 3: expected a list"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [0, 3]",
-         "stream.drifts.0 is 0: expected at least 1"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [5, 3]",
-         "stream.drifts is [5, 3]: expected ticks that rise"),
         (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [3, 3]",
          "stream.drifts is [3, 3]: expected ticks that rise"),
         (NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [3, 8]",
          "stream.drifts has a drift at tick 8: the last of 8 ticks is 7"),
-        (NO_DRIFTS, f"{NO_DRIFTS}\ndrift_ticks = -1",
-         "stream.drift_ticks is -1: expected at least 0"),
-        ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 0.5]",
-         "availability.mean_on.1 is 0.5: expected at least 1"),
         ("mean_off = [4.0]", "mean_off = [inf]", f"availability.mean_off.0 is inf: {NOT_FINITE}"),
         ("mean_off = [4.0]", "mean_off = []", "availability.mean_off is empty: "),
-        ("base = 0.6", "base = 1.0",
-         "delay.base is 1.0: expected at most 0.999"),
-        ("base = 0.6", "base = -0.1",
-         "delay.base is -0.1: expected at least 0"),
-        ("base = 0.6", "base = false", f"delay.base is False: {NOT_NUMBER}"),
-        ("base = 0.6", "base = [0.6, 1.0]",
-         "delay.base.1 is 1.0: expected at most 0.999"),
+        ("base = 0.6", "base = 1.0", "delay.base is 1.0: expected at most 0.999"),
+        ("base = 0.6", "base = [0.6, 1.0]", "delay.base.1 is 1.0: expected at most 0.999"),
         ("base = 0.6", "base = []", "delay.base is empty: expected at least one entry"),
         ("step = 2", "step = [2, 2.5]", f"delay.step.1 is 2.5: {NOT_INTEGER}"),
-        ("step = 2", "step = 0", "delay.step is 0: expected at least 1"),
-        ("step = 2", "step = 2.0", f"delay.step is 2.0: {NOT_INTEGER}"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_told_with_its_key_and_line(old: str, new: str, says: str) -> None:
     at, said = complaint(changed(f"\n{old}\n", f"\n{new}\n"))
     assert at == new.removeprefix(f"{NO_DRIFTS}\n").split("\n")[0]
     assert said.startswith(says)
-
-
-def test_drifts_up_to_the_last_tick() -> None:
-    text = changed(NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [1, 7]")
-    assert Scenario.parse(text, "small").synthetic.drifts == (1, 7)
 
 
 def test_a_drift_is_over_when_the_next_begins() -> None:
@@ -368,7 +300,7 @@ def test_a_drift_is_over_when_the_next_begins() -> None:
     )
 
 
-@pytest.mark.parametrize("probability", ["1.5", "-0.1", "nan", "true", '"0.5"'])
+@pytest.mark.parametrize("probability", ["1.5", "nan"])
 def test_an_impossible_probability(probability: str) -> None:
     law = f'kind = "bernoulli"\nprobabilities = [0.5, {probability}]'
     at, said = complaint(changed('kind = "bursts"\nmean_on = [3.0, 2.0]\nmean_off = [4.0]', law))
@@ -380,11 +312,8 @@ def test_an_impossible_probability(probability: str) -> None:
     ("line", "at", "says"),
     [
         ("ticks = 8", "", "ticks is missing"),
-        ('name = "small"', "", "name is missing"),
-        ("samples = [4, 8]", "[stream]", "stream.samples is missing"),
         ("mean_off = [4.0]", "[availability]  # who is there", "availability.mean_off is missing"),
         ("base = 0.6", "[delay]", "delay.base is missing"),
-        ('kind = "stepped"', "[delay]", "delay.kind is missing"),
         ('kind = "bursts"', "[availability]  # who is there", "availability.kind is missing"),
     ],
 )
@@ -403,76 +332,24 @@ def test_a_missing_table() -> None:
         ("[delay]", "[delays]", "unknown key 'delays': did you mean 'delay'? (known: name, "),
         ("ticks = 8", "tics = 8", "unknown key 'tics': did you mean 'ticks'? (known: name, "),
         ("base = 0.6", "basis = 0.6", "unknown key 'basis': did you mean 'base'? (known: kind, "),
-        ("samples = [4, 8]", "sample = [4, 8]", "unknown key 'sample': did you mean 'samples'? "),
-    ],
-)
-def test_a_misspelt_key_is_told_before_the_one_it_stands_for(old: str, new: str, says: str) -> None:
-    at, said = complaint(changed(f"\n{old}\n", f"\n{new}\n"))
-    assert at == new
-    assert said.startswith(says)
-
-
-@pytest.mark.parametrize(
-    ("after", "line", "says"),
-    [
-        ("ticks = 8", "clientz = 8",
-         "unknown key 'clientz': did you mean 'clients'? (known: name, ticks, clients, "),
-        ("ticks = 8", "seed = 1", "unknown key 'seed' (known: name, "),
-        ("samples = [4, 8]", "centr = [0.0, 0.0]",
-         "unknown key 'centr': did you mean 'centre'? (known: kind, samples, "),
-        ('kind = "bursts"', "mean_of = [4.0]",
+        ("ticks = 8", "ticks = 8\nseed = 1", "unknown key 'seed' (known: name, "),
+        ('kind = "bursts"', 'kind = "bursts"\nmean_of = [4.0]',
          "unknown key 'mean_of': did you mean 'mean_off'? (known: kind, mean_on, mean_off)"),
-        ("step = 2", "stepp = 2",
-         "unknown key 'stepp': did you mean 'step'? (known: kind, base, step)"),
-    ],
-)  # fmt: skip
-def test_an_unknown_key_suggests_the_nearest(after: str, line: str, says: str) -> None:
-    at, said = complaint(changed(f"\n{after}\n", f"\n{after}\n{line}\n"))
-    assert at == line
-    assert said.startswith(says)
-
-
-@pytest.mark.parametrize(
-    ("after", "line"),
-    [
-        ("ticks = 8", "none = 8"),
-        ("samples = [4, 8]", "bernoulli = true"),
-        ("step = 2", "geometric = 0.2"),
-    ],
-)
-def test_an_unknown_key_may_be_named_like_a_kind(after: str, line: str) -> None:
-    at, said = complaint(changed(f"\n{after}\n", f"\n{after}\n{line}\n"))
-    assert at == line
-    assert said.startswith(f"unknown key '{line.split()[0]}' (known")
-
-
-def test_an_unknown_table_may_be_named_like_a_kind() -> None:
-    at, said = complaint(SMALL + "[recorded]\nfile = 'presence.csv'\n")
-    assert at == "[recorded]"
-    assert said.startswith("unknown key 'recorded' (known")
-
-
-def test_an_unknown_table() -> None:
-    at, said = complaint(SMALL + "[streem]\nkind = 'synthetic'\n")
-    assert at == "[streem]"
-    assert said.startswith("unknown key 'streem': did you mean 'stream'? ")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
+        # Keys and tables that are named like a kind.
+        ("ticks = 8", "ticks = 8\nnone = 8", "unknown key 'none' (known"),
+        ("step = 2", "step = 2\ngeometric = 0.2", "unknown key 'geometric' (known"),
+        ("[delay]", "[recorded]\nfile = 'presence.csv'\n[delay]", "unknown key 'recorded' (known"),
         ('kind = "bursts"', 'kind = "burst"',
          "unknown availability.kind 'burst': did you mean 'bursts'? (known: bernoulli, bursts, "),
-        ('kind = "stepped"', 'kind = "geometrical"',
-         "unknown delay.kind 'geometrical': did you mean 'geometric'? (known: geometric, "),
         ('kind = "stepped"', "kind = 3", "unknown delay.kind '3' (known: geometric, "),
-        ('kind = "synthetic"', 'kind = "synthetc"',
-         "unknown stream.kind 'synthetc': did you mean 'synthetic'? (known: synthetic, table)"),
     ],
 )  # fmt: skip
-def test_an_unknown_kind_suggests_the_nearest(old: str, new: str, says: str) -> None:
-    at, said = complaint(changed(old, new))
-    assert at == new
+def test_an_unknown_word_is_told_before_what_is_missing_and_suggests_the_nearest(
+    old: str, new: str, says: str
+) -> None:
+    at, said = complaint(changed(f"\n{old}", f"\n{new}"))
+    assert at in new.split("\n")
+    assert at != old
     assert said.startswith(says)
 
 
@@ -488,8 +365,6 @@ MISFITS = [
      "stream.samples has 2 groups, which do not divide 5 clients evenly"),
     ("mean_on = [3.0, 2.0]", "mean_on = [3.0, 2.0, 1.0]", ("[availability]", "mean_on = "),
      "availability has 3 groups, which do not divide 4 clients evenly"),
-    ("mean_off = [4.0]", "mean_off = [4.0, 4.0, 4.0]", ("[availability]", "mean_off = "),
-     "availability has 3 groups, which do not divide 4 clients evenly"),
     ("base = 0.6", "base = [0.6, 0.5, 0.4]", ("[delay]", "base = "),
      "delay has 3 groups, which do not divide 4 clients evenly"),
     ("base = 0.6\nstep = 2", "base = [0.6, 0.5]\nstep = [1, 2, 3, 4]", ("[delay]",),
@@ -499,12 +374,11 @@ MISFITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("begin", ["# A fleet of four.\n", ""], ids=["comment", "no comment"])
 @pytest.mark.parametrize(("old", "new", "places", "says"), MISFITS)
 def test_numbers_that_do_not_fit_together(
-    begin: str, old: str, new: str, places: tuple[str, ...], says: str
+    old: str, new: str, places: tuple[str, ...], says: str
 ) -> None:
-    at, said = complaint(changed(old, new).replace("# A fleet of four.\n", begin))
+    at, said = complaint(changed(old, new))
     assert says in said
     assert at.startswith(places)
 
@@ -545,16 +419,10 @@ def test_what_befalls_contacts_is_read_and_written() -> None:
     [
         ("down = 0.3", "down = 1.3", "loss.down is 1.3: expected at most 1"),
         ("up = [0.1, 0.2]", "up = [0.1, -0.2]", "loss.up.1 is -0.2: expected at least 0"),
-        ("up = [0.1, 0.2]", "ups = 0.1", "unknown key 'ups': did you mean 'up'? (known: up, down)"),
         ("mean_length = 5.0", "mean_length = 0.5", "outages.mean_length is 0.5: expected at "),
-        ("mean_length = 5.0", "mean_length = [5.0]", f"outages.mean_length is [5.0]: {NOT_NUMBER}"),
-        ("share = 0.5", "share = []", "outages.share is empty: expected at least one entry"),
         ("share = 0.5", "fraction = 0.5",
          "unknown key 'fraction' (known: mean_length, mean_between, share)"),
-        ("capacity = [3, 4]", "capacity = 0", "battery.capacity is 0: expected at least 1"),
         ("capacity = [3, 4]", "capacity = [3, 2.5]", f"battery.capacity.1 is 2.5: {NOT_INTEGER}"),
-        ("fill = 0.2", "fill = nan", f"battery.fill is nan: {NOT_FINITE}"),
-        ("start = 0", "start = -1", "battery.start is -1: expected at least "),
     ],
 )  # fmt: skip
 def test_a_bad_value_of_what_befalls_contacts(old: str, new: str, says: str) -> None:
@@ -569,15 +437,12 @@ def test_a_bad_value_of_what_befalls_contacts(old: str, new: str, says: str) -> 
     ("old", "new", "at", "says"),
     [
         ("mean_between = 20.0\n", "", "[outages]", "outages.mean_between is missing"),
-        ("fill = 0.2\n", "", "[battery]", "battery.fill is missing"),
         ("start = 0", "start = 4", "[battery]",
          "start is 4: expected no more than the capacity, 3"),
         ("start = 0", "start = [1, 1, 1, 1]", "[battery]",
          "capacity has 2 groups, but start has 4: expected lists of one length, or one number "),
         ("up = [0.1, 0.2]", "up = [0.1, 0.2, 0.1]", "[loss]",
          "loss has 3 groups, which do not divide 4 clients evenly"),
-        ("share = 0.5", "share = [0.1, 0.2, 0.1]", "[outages]",
-         "outages has 3 groups, which do not divide 4 clients evenly"),
     ],
 )  # fmt: skip
 def test_what_befalls_contacts_must_fit_together(old: str, new: str, at: str, says: str) -> None:
@@ -619,7 +484,6 @@ def test_faults_are_read_and_written() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "at", "says"),
     [
-        ("by = 10.0", "by = true", "by = true", "faults.0.by is True: expected a number"),
         ("by = 10.0\n", "", "[[faults]]", "faults.0.by is missing"),
         ("by = 10.0", "bye = 10.0", "bye = 10.0", "unknown key 'bye': did you mean 'by'?"),
         (
@@ -628,7 +492,6 @@ def test_faults_are_read_and_written() -> None:
             'kind = "lier"',
             "unknown faults.2.kind 'lier': did you mean 'liar'?",
         ),
-        ('kind = "liar"\n', "", "[[faults]]", "faults.2.kind is missing"),
         (
             "clients = 1\n",
             "clients = 1.5\n",
@@ -638,7 +501,6 @@ def test_faults_are_read_and_written() -> None:
         ("clients = 1\n", "clients = []\n", "clients = []", "faults.2.clients is []: expected a"),
         ("[0, 3]", "[0, 0]", "clients = [0, 0]", "faults.1.clients is [0, 0]: a client is given"),
         ("[0, 3]", "[0, 4]", "clients = [0, 4]", "faults.1.clients is [0, 4], but there are 4 cli"),
-        ("clients = 1\n", "clients = 5\n", "clients = 5", "faults.2.clients is 5, but there are 4"),
         ("start = 2", "start = 8", "start = 8", "end is 6: expected a tick after the start, 8"),
         (
             "start = 2\nend = 6",
@@ -647,8 +509,6 @@ def test_faults_are_read_and_written() -> None:
             "faults.1.start is 8: the last of 8 ticks is 7",
         ),
         ("what = 1", "what = 4", "what = 4", "faults.1.what is 4: expected target or an input (0"),
-        ("what = 1", 'what = "x"', 'what = "x"', "faults.1.what is 'x': expected target or an in"),
-        ("push = 0.1", "push = 1e31", "push = 1e31", "faults.2.push is 1e+31: expected at most"),
     ],
 )
 def test_a_bad_fault_is_told_with_its_key_and_line(old: str, new: str, at: str, says: str) -> None:
@@ -666,11 +526,13 @@ def test_a_mistake_in_a_fault_is_told_of_the_right_one() -> None:
     assert twice.splitlines()[number - 1] == "push = true"
 
 
-def test_groups_that_just_fit() -> None:
+def test_what_just_fits() -> None:
     text = changed("mean_off = [4.0]", "mean_off = [4.0, 3.0, 2.0, 1.0]")
     assert Scenario.parse(text, "small").availability.model_dump()["mean_off"] == (4, 3, 2, 1)
     full = Scenario.parse(changed("samples = [4, 8]", "samples = [8, 8, 8, 8]"), "small")
     assert full.synthetic.samples == (8, 8, 8, 8)
+    drifts = Scenario.parse(changed(NO_DRIFTS, f"{NO_DRIFTS}\ndrifts = [1, 7]"), "small")
+    assert drifts.synthetic.drifts == (1, 7)
 
 
 @pytest.mark.parametrize(
@@ -702,9 +564,7 @@ def test_the_line_is_found_however_the_table_is_written(delay: str) -> None:
     ("old", "new", "line"),
     [
         ("ticks = 8", "ticks = ", 3),
-        ("ticks = 8", "ticks = 8\nticks = 8", 4),
         ("[delay]", "[delay", 25),
-        ("ticks = 8", "ticks = 8 seconds", 3),
     ],
 )
 def test_what_is_not_toml_is_told_with_the_parser_s_line(old: str, new: str, line: int) -> None:
@@ -777,18 +637,6 @@ def test_an_absolute_path_is_left_alone(tmp_path: Path) -> None:
     assert Scenario.parse(read.to_toml(), "again") == read
 
 
-def test_a_scenario_with_a_table_written_beside_it_is_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "home").mkdir()
-    np.savetxt(tmp_path / "home" / "table.csv", np.zeros((8, 4)), delimiter=",", fmt="%d")
-    first, second = Path("home", "first.toml"), Path("home", "second.toml")
-    monkeypatch.chdir(tmp_path)
-    first.write_text(changed(*RECORDED["delay"]), encoding="utf-8")
-    second.write_text(Scenario.load(first).to_toml(), encoding="utf-8")
-    assert Scenario.load(second) == Scenario.load(first)
-
-
 @pytest.mark.parametrize("law", RECORDED)
 @pytest.mark.parametrize(
     ("content", "says"),
@@ -798,12 +646,6 @@ def test_a_scenario_with_a_table_written_beside_it_is_itself(
             "0,1,0,1,0\n" * 8,
             "has shape (8, 5): expected one row per tick and one column per client",
         ),
-        ("0,1,0,1\n" * 7, "has shape (7, 4): expected one row per tick and one column per client"),
-        ("0,1,0,-1\n" * 8, "holds something else than whole numbers from 0 on"),
-        ("0,1,0,0.5\n" * 8, "holds something else than whole numbers from 0 on"),
-        ("0,1,0,nan\n" * 8, "holds something else than whole numbers from 0 on"),
-        ("0,1,0,1e10\n" * 8, "holds 1e+10: expected at most "),
-        ("0,1,0,word\n" * 8, "cannot be read as a table of numbers: "),
     ],
 )
 def test_a_bad_table_is_told_with_its_file_and_the_place_of_its_law(
@@ -824,15 +666,6 @@ def test_presence_is_0_or_1_but_a_delay_may_be_long(tmp_path: Path) -> None:
     read = Scenario.parse(changed(*RECORDED["delay"]), "fleet.toml", tmp_path).delay
     assert isinstance(read, Recorded)
     assert read.table(8, 4).tolist() == [[0, 1, 0, 2]] * 8
-
-
-@pytest.mark.parametrize("law", RECORDED)
-def test_a_table_s_name_is_text(law: str, tmp_path: Path) -> None:
-    text = changed(*RECORDED[law]).replace('"table.csv"', "3")
-    assert complaint(text, tmp_path) == (
-        "file = 3",
-        f"{law}.file is 3: expected a text",
-    )
 
 
 @pytest.mark.parametrize("law", RECORDED)
@@ -879,8 +712,6 @@ def test_how_long_a_tick_is_and_which_contacts_are_used() -> None:
     ("key", "value", "says"),
     [
         ("tick", '"soon"', "tick is 'soon': expected a length such as 15min, 1h or 1d (ms, s, min"),
-        ("tick", '"0h"', "tick is '0h': expected a length"),
-        ("tick", "60", "tick is 60: expected a text"),
         ("contacts", "0.0", "contacts is 0.0: expected more than 0"),
         ("contacts", "1.5", "contacts is 1.5: expected at most 1"),
     ],
@@ -913,8 +744,6 @@ def test_other_values_are_checked_like_those_of_a_file() -> None:
         ({"clients": 7}, r"^stream\.samples has 3 groups, which do not divide 7 clients evenly"),
         ({"ticks": 0}, "^ticks is 0: expected at least 1$"),
         ({"tikcs": 20}, r"^unknown key 'tikcs': did you mean 'ticks'\?"),
-        ({"loss.upp": 0.1}, r"^unknown key 'upp': did you mean 'up'\?"),
-        ({"nature.loss": 0.1}, "^unknown key 'nature'"),
         ({"ticks.all": 3}, "^ticks.all is no key: ticks is 150, which has no keys$"),
         ({"delay": 3}, "^delay is 3: expected keys with values$"),
     ],

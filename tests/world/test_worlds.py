@@ -37,6 +37,11 @@ def test_what_is_known_after_the_first_trace() -> None:
     assert asked[-1] == (2, 1)
 
 
+def test_there_are_no_readings() -> None:
+    with pytest.raises(ScenarioError, match="nature has no table of readings: a function makes"):
+        _ = setting_of(nature).table
+
+
 def test_a_bare_function_has_its_own_name() -> None:
     assert setting_of(nature).name == "nature"
     assert setting_of(lambda _world, run: nature(0, run)).name.endswith("<lambda>")
@@ -51,29 +56,14 @@ def test_a_scenario_stays_what_it_is() -> None:
         setting_of(3)  # type: ignore[arg-type]
 
 
-def test_numbers_are_kept_as_they_were() -> None:
-    about: dict[str, Any] = {"rooms": np.int64(4), "walls": np.array([0.5, 1.0]), "who": "me"}
-    worlds = Worlds("rooms", nature, about=about)
-    about["rooms"] = 5
-    assert worlds.about == {"rooms": 4, "walls": [0.5, 1.0], "who": "me"}
-    assert setting_of(worlds).model_dump()["about"] == worlds.about
-    with pytest.raises(FrozenInstanceError):
-        worlds.name = "other"  # type: ignore[misc]
-
-
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"name": ""}, "name of worlds is '': expected a word"),
-    ({"name": 3}, "name of worlds is 3: expected a word"),
     ({"trace": 4}, r"rooms: trace is 4: expected a function \(world, run\) -> Trace"),
     ({"step_size": 0}, "rooms: step_size is 0: expected a finite number above 0"),
-    ({"step_size": float("nan")}, "rooms: step_size is nan"),
     ({"step_size": True}, "rooms: step_size is True"),
-    ({"step_size": "fast"}, "rooms: step_size is 'fast'"),
     ({"max_age": -1}, "rooms: max_age is -1: expected a whole number from 0 on"),
-    ({"max_age": 2.5}, "rooms: max_age is 2.5: expected a whole number"),
     ({"max_age": 10**9}, "rooms: max_age is 1000000000: expected at most"),
     ({"about": {"law": nature}}, "rooms: about is .* expected names with finite numbers, words"),
-    ({"about": {"mean": float("inf")}}, "rooms: about is .* expected names with finite numbers"),
     ({"about": 4}, "rooms: about is 4: expected names with"),
 ]
 
@@ -95,7 +85,6 @@ def unlucky(world: int, run: int) -> Trace:
 
 WRONG: list[tuple[Callable[..., Any], str]] = [
     (lambda _world, _run: 4, "its function returned int: expected a Trace"),
-    (lambda _world, _run: None, "its function returned NoneType: expected a Trace"),
     (lambda: nature(0, 0), "its function raised TypeError: "),
     (unlucky, "its function raised RuntimeError: no luck with 0 and 0"),
     (broken, "y has shape "),
@@ -114,8 +103,6 @@ def test_a_function_that_makes_no_trace(function: Any, text: str) -> None:
     ("other", "text"),
     [
         ({"ticks": 25}, "ticks is 25, and in world 0, run 0 it is 24: expected the same in all"),
-        ({"clients": 5}, "clients is 5, and in world 0, run 0 it is 4"),
-        ({"features": 8}, "features is 8, and in world 0, run 0 it is 7"),
     ],
 )
 def test_traces_that_do_not_agree(other: dict[str, Any], text: str) -> None:
@@ -148,3 +135,13 @@ def test_more_traces_than_the_machine_holds(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match=r"nature, 2 traces at a time, needs .* fewer workers"):
         require_room(setting, 2)
     require_room(small_scenario(), 2)
+
+
+def test_numbers_are_kept_as_they_were() -> None:
+    about: dict[str, Any] = {"rooms": np.int64(4), "walls": np.array([0.5, 1.0]), "who": "me"}
+    worlds = Worlds("rooms", nature, about=about)
+    about["rooms"] = 5
+    assert worlds.about == {"rooms": 4, "walls": [0.5, 1.0], "who": "me"}
+    assert setting_of(worlds).model_dump()["about"] == worlds.about
+    with pytest.raises(FrozenInstanceError):
+        worlds.name = "other"  # type: ignore[misc]

@@ -1,6 +1,5 @@
 """`--on`, `--store` and `--workers`, as all verbs have them that compute for long."""
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,19 @@ from lab.commands import LAB
 from paofed.cli import PAOFED, main
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread import units
+from paofed.simulate.spread import jobs
 from paofed.simulate.stopping import Interrupted
+from tests.effort import some
 from tests.natures import small_scenario
 
 
 @pytest.fixture
 def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A run that keeps its units."""
-    monkeypatch.setattr(units, "MOST", 1)
+    """A run that keeps its jobs."""
+    monkeypatch.setattr(jobs, "MOST", 1)
     file = tmp_path / "small.toml"
     file.write_text(small_scenario().to_toml())
-    store = str(tmp_path / "units")
+    store = str(tmp_path / "jobs")
     return ["run", str(file), "--algorithm", "pao-fed-u1", "--runs", "5", "--store", store]
 
 
@@ -33,11 +33,11 @@ def test_a_second_start_says_what_was_there(
     assert main([*words, "--out", str(first)]) == 0
     out, err = capsys.readouterr()
     assert "already" not in err
-    next((tmp_path / "units").rglob("*.npz")).unlink()
+    next((tmp_path / "jobs").rglob("*.npz")).unlink()
     assert main([*words, "--out", str(second)]) == 0
     again = capsys.readouterr()
     assert again.out == out
-    assert again.err == f"{tmp_path / 'units'} had 4 of 5 runs already\n"
+    assert again.err == f"{tmp_path / 'jobs'} had 4 of 5 runs already\n"
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -56,29 +56,28 @@ def test_an_interrupt_is_told_how_to_go_on(
     monkeypatch.setattr("paofed.simulate.montecarlo.run", interrupted)
     assert main(words) == 130
     err = capsys.readouterr().err
-    how = f"finished units are kept in {tmp_path / 'units'}: the same command goes on from there\n"
+    how = f"finished jobs are kept in {tmp_path / 'jobs'}: the same command goes on from there\n"
     assert err.count(how) == 1
     monkeypatch.undo()
     assert main(words) == 0
     assert "had 2 of 5 runs already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "verb", ["run", "sweep", "plan", "reproduce", "compare", "interpretations"]
-)
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (("--on", "slurm"), "--on is 'slurm': expected dask, for processes on this machine, or "),
-        (("--on", "dask:"), "--on is 'dask:': expected dask, "),
-        (("--workers", "0"), "workers is 0: expected a whole number from 1 on"),
-        (("--store", "file"), "file cannot be made a directory: file is a file"),
-    ],
-)
+VERBS = ("run", "sweep", "plan", "reproduce", "compare", "interpretations")
+REFUSED = {
+    ("--on", "slurm"): "--on is 'slurm': expected dask, for processes on this machine, or ",
+    ("--on", "dask:"): "--on is 'dask:': expected dask, ",
+    ("--workers", "0"): "workers is 0: expected a whole number from 1 on",
+    ("--store", "file"): "file cannot be made a directory: file is a file",
+}
+# In everyday work every verb and every refusal, but not each with each.
+CASES = some(((verb, more) for verb in VERBS for more in REFUSED), everyday=8)
+
+
+@pytest.mark.parametrize(("verb", "more"), CASES)
 def test_bad_input_is_one_line_and_writes_nothing(
     verb: str,
-    more: tuple[str, ...],
-    said: str,
+    more: tuple[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -94,20 +93,17 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert program.main([verb, *asked.get(verb, []), *more]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"{program.name} {verb}: error: {said}")
+    assert err.startswith(f"{program.name} {verb}: error: {REFUSED[more]}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_dask_is_an_extra() -> None:
-    code = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from paofed.cli import main; sys.exit(main(['run', 'setting-1', '--on', 'dask']))"
-    )
-    done = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr == (
+def test_dask_is_an_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "paofed.simulate.spread.dask_cluster", raising=False)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["run", "setting-1", "--on", "dask"]) == 2
+    assert capsys.readouterr().err == (
         "paofed run: error: paofed run needs distributed, which is not installed: "
         "pip install 'paofed[cluster]'\n"
     )

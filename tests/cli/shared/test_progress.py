@@ -3,7 +3,7 @@ import io
 import pytest
 
 from paofed.cli.shared import progress
-from paofed.cli.shared.progress import Progress, duration
+from paofed.cli.shared.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -51,10 +51,3 @@ def test_elsewhere_a_line_now_and_then(clock: list[float], monkeypatch: pytest.M
             report(step / 100)
     assert screen.getvalue().count("\n") == 6
     assert "\r" not in screen.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 00 s"), (7265, "2 h 01 min")]
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text

@@ -17,7 +17,7 @@ from lab.commands import main
 from lab.interpretations.interpretations import AS_U1, DEFAULT, EVEN
 from lab.interpretations.interpretations import INTERPRETATIONS as ALL
 from lab.interpretations.study import LABELS
-from paofed.report.shared.markup import number
+from paofed.report.shared.pages import number
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Interrupted
@@ -68,14 +68,8 @@ def lines_of(left: Left) -> Iterator[dict[str, str]]:
 
 
 def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
-    units = {
-        f"{interpretation.key}-{setting}.npz"
-        for interpretation in INTERPRETATIONS
-        for setting in SETTINGS
-    }
-    units -= {"weighed-steps-setting-1.npz", "resting-setting-2.npz"}  # nothing is changed there
     shown = {"readings.csv", "steps.csv", "readings.svg", "readings.png", "readings.html"}
-    assert {path.name for path in left.folder.iterdir()} == units | shown | {"about.json"}
+    assert {path.name for path in left.folder.iterdir()} == shown | {"about.json", "jobs"}
     assert json.loads((left.folder / "about.json").read_text())["command"] == (
         "python -m lab interpretations --runs 2 --seed 3 --quick"
     )
@@ -117,16 +111,20 @@ def test_the_figure_names_every_comparison_and_reading(left: Left) -> None:
     assert len(np.unique(pixels[..., 0])) > 10
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_a_folder_of_other_settings_is_refused_in_one_line(
     left: Left, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {path: path.read_bytes() for path in left.folder.iterdir()}
+    before = contents(left.folder)
     assert interpretations(left.folder, "--runs", "2", "--seed", "4") == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
     assert "was made by `python -m lab interpretations --runs 2 --seed 3 --quick`" in err
-    assert {path: path.read_bytes() for path in left.folder.iterdir()} == before
+    assert contents(left.folder) == before
 
 
 def test_an_interrupt_keeps_what_was_finished(
@@ -139,12 +137,12 @@ def test_an_interrupt_keeps_what_was_finished(
             raise Interrupted(None)
         return simulate(*args, **options)
 
-    monkeypatch.setattr("lab.interpretations.unit.simulate", interrupted)
+    monkeypatch.setattr("paofed.experiments.experiment.run", interrupted)
     assert interpretations(tmp_path, "--runs", "2") == 130
     out, err = capsys.readouterr()
     assert out == ""
-    assert "start again to go on" in err
-    assert {path.name for path in tmp_path.iterdir()} == {"about.json", "default-setting-1.npz"}
+    assert "the same command goes on from there" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"about.json", "jobs"}
 
 
 @pytest.mark.parametrize(

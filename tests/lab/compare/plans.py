@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lab.compare.comparison import Plan
 from lab.compare.settings import Extent
-from paofed.racing.entrants import Entrant
+from paofed.experiments.candidates import Entrant
 
 SMALL = """
 name = "small"
@@ -28,8 +28,8 @@ kind = "geometric"
 base = 0.4
 """
 ENTRANTS = {
-    "pao-fed-u": Entrant("pao-fed-u1", {"shared": (1, 4, 12), "step_size": (0.1, 0.5)}),
-    "online-fed": Entrant("online-fed", {"subset": (0.02, 0.5), "step_size": (0.1, 0.5, 40.0)}),
+    "pao-fed-u": Entrant.of("pao-fed-u1", {"shared": (1, 4, 12), "step_size": (0.1, 0.5)}),
+    "online-fed": Entrant.of("online-fed", {"subset": (0.02, 0.5), "step_size": (0.1, 0.5, 40.0)}),
 }
 
 

@@ -1,7 +1,8 @@
-import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -30,50 +31,63 @@ class Stages:
         yield ignored
 
 
-def compared(plan: Plan, folder: Path, stages: Stages) -> list[Judged]:
-    folder.mkdir(exist_ok=True)
-    return run_comparison(plan, folder, stages, Crew(workers=1))
+def compared(plan: Plan, store: Path, stages: Stages) -> list[Judged]:
+    return run_comparison(plan, stages, Crew(workers=1, store=store))
 
 
-def test_a_comparison_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
-    plan = small_plan(tmp_path)
-    whole, first, second, third = Stages(), Stages(1), Stages(), Stages()
-    at_once = compared(plan, tmp_path / "whole", whole)
-    with suppress(KeyboardInterrupt):
-        compared(plan, tmp_path / "parts", first)
-    again = compared(plan, tmp_path / "parts", second)
-    assert len(whole.opened) == 2
-    assert (first.opened, second.opened) == (whole.opened[:1], whole.opened[1:])
-    assert compared(plan, tmp_path / "parts", third)
-    assert third.opened == []
-    for name in ("whole", "parts"):
-        save(at_once if name == "whole" else again, tmp_path / f"{name}.csv")
+def jobs(store: Path) -> dict[Path, bytes]:
+    """Return what is finished, by its place in a store."""
+    return {path.relative_to(store): path.read_bytes() for path in store.rglob("*.npz")}
+
+
+class Finished(NamedTuple):
+    """A comparison that was made in one go."""
+
+    plan: Plan
+    store: Path
+    found: list[Judged]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    place, stages = tmp_path_factory.mktemp("comparison"), Stages()
+    plan, store = small_plan(place), place / "jobs"
+    found = compared(plan, store, stages)
+    assert len(stages.opened) == len(plan.entrants)
+    return Finished(plan, store, found)
+
+
+def test_a_comparison_goes_on_where_it_was_interrupted(whole: Finished, tmp_path: Path) -> None:
+    store = tmp_path / "jobs"
+    with pytest.raises(KeyboardInterrupt):
+        compared(whole.plan, store, Stages(1))
+    first = jobs(store)
+    again = compared(whole.plan, store, Stages())
+    finished = jobs(store)
+    assert 0 < len(first) < len(finished)
+    assert finished.items() >= first.items()
+    assert {path.parent for path in finished} == {path.parent for path in jobs(whole.store)}
+    assert compared(whole.plan, store, Stages()) == again
+    assert jobs(store) == finished
+    for name, found in (("whole", whole.found), ("parts", again)):
+        save(found, tmp_path / f"{name}.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
 
 
-def test_pieces_of_anything_else_are_made_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_nothing_is_taken_from_another_setting_of_the_same_name(
+    whole: Finished, tmp_path: Path
 ) -> None:
-    """An edited piece, one of another entrant, and those of a setting whose file has changed."""
-    plan, folder = small_plan(tmp_path), tmp_path / "units"
-    expected = compared(plan, folder, Stages())
-    ours, rival = (folder / f"small-{name}.json" for name in plan.entrants)
-    text = ours.read_text()
-    number = re.search(r"-\d\.\d{3}", text[text.index('"values"') :])
-    assert number is not None
-    ours.write_text(text.replace(number[0], "-9.658"))
-    rival.write_text(text)
-    again = Stages()
-    assert compared(plan, folder, again) == expected
-    assert (len(again.opened), len(caplog.messages)) == (2, 2)
-    Path(plan.settings[0]).write_text(SMALL.replace("step_size = 0.5", "step_size = 0.4"))
-    changed = Stages()
-    compared(plan, folder, changed)
-    assert len(changed.opened) == 2
+    plan, store = small_plan(tmp_path), tmp_path / "jobs"
+    shutil.copytree(whole.store, store)
+    Path(plan.settings[0]).write_text(SMALL.replace("base = 0.4", "base = 0.6"))
+    assert compared(plan, store, Stages()) != whole.found
+    assert len(jobs(store)) > len(jobs(whole.store))
 
 
-def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(tmp_path: Path) -> None:
-    found = compared(small_plan(tmp_path), tmp_path / "units", Stages())
+def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(
+    whole: Finished, tmp_path: Path
+) -> None:
+    found = whole.found
     assert {one.purse.tariff for one in found} == {"payload", "mqtt"}
     for one in found:
         assert one.error.runs == 3

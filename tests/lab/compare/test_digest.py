@@ -6,23 +6,22 @@ import re
 import numpy as np
 
 from lab.compare.page import build
-from paofed.report.comparison.figure import error_against_bytes, figures
 from paofed.report.comparison.judged import digest, found_in_order, summary
-from paofed.report.comparison.page import in_short
+from paofed.report.comparison.page import error_against_bytes, figures, in_short
 from paofed.report.shared.figures import svg
-from tests.lab.compare.test_judged import judged_alone, record
+from tests.lab.compare.test_judged import entry, judged_alone
 from tests.page_tree import parse
 from tests.report.sound import assert_sound
 
 OURS = [-5.0, -6.0, -7.0]
 FOUND = judged_alone(
     {
-        "aso-fed": record(same=(10.0, [np.nan, np.nan, np.nan])),
-        "pao-fed-c": record(-5.8, same=(91.0, [-4.9, -5.9, -6.9])),
-        "pao-fed-u": record(-6.1, same=(90.0, OURS)),
-        "ace": record(same=(80.0, [-6.0, -7.1, -7.9]), tenfold=(80.0, [-6.0, -7.1, -7.9])),
-        "ca2fl": record(same=(70.0, [-6.5, -7.6, -8.4])),
-        "fed-at": record(same=(95.0, [-4.0, -5.1, -5.9]), quarter=(3.0, [np.inf] * 3)),
+        "aso-fed": entry(same=(10.0, [np.nan, np.nan, np.nan])),
+        "pao-fed-c": entry(-5.8, same=(91.0, [-4.9, -5.9, -6.9])),
+        "pao-fed-u": entry(-6.1, same=(90.0, OURS)),
+        "ace": entry(same=(80.0, [-6.0, -7.1, -7.9]), tenfold=(80.0, [-6.0, -7.1, -7.9])),
+        "ca2fl": entry(same=(70.0, [-6.5, -7.6, -8.4])),
+        "fed-at": entry(same=(95.0, [-4.0, -5.1, -5.9]), quarter=(3.0, [np.inf] * 3)),
     }
 )
 
@@ -68,8 +67,8 @@ def test_it_has_what_all_pages_have_and_says_how_many_worlds_make_it_clear() -> 
 
 def test_names_of_leaders_lie_neither_over_each_other_nor_below_the_axes() -> None:
     """Twelve leaders, one close below the other, have a line each above the axis of bytes."""
-    leaders = {f"e{k}": record(same=(10.0 + k, [-5.0 - 0.15 * k] * 3)) for k in range(12)}
-    found = judged_alone({"pao-fed-u": record(same=(90.0, OURS)), **leaders})
+    leaders = {f"e{k}": entry(same=(10.0 + k, [-5.0 - 0.15 * k] * 3)) for k in range(12)}
+    found = judged_alone({"pao-fed-u": entry(same=(90.0, OURS)), **leaders})
     drawn = error_against_bytes(found, found[0].purse.tariff)
     drawn.canvas.draw()
     axes = drawn.axes[0]

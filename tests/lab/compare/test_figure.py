@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from paofed.report.comparison.figure import figures, leaders
-from tests.lab.compare.test_judged import judged_alone, record
+from paofed.report.comparison.page import figures, leaders
+from tests.lab.compare.test_judged import entry, judged_alone
 
 FOUND = judged_alone(
     {
-        "pao-fed-u": record(same=(4e6, [-5.0, -6.0, -7.0])),
-        "ace": record(same=(2e6, [-4.0, -4.0, -4.0]), tenfold=(8e6, [-8.0, -8.0, -8.1])),
-        "fed-at": record(same=(3e6, [-1.0, -1.0, -1.0])),
-        "masked": record(same=(9e6, [-8.0, -8.1, -8.1])),  # lower by less than a tenth of a dB
-        "aso-fed": record(same=(1e6, [np.nan, np.nan, np.nan])),
+        "pao-fed-u": entry(same=(4e6, [-5.0, -6.0, -7.0])),
+        "ace": entry(same=(2e6, [-4.0, -4.0, -4.0]), tenfold=(8e6, [-8.0, -8.0, -8.1])),
+        "fed-at": entry(same=(3e6, [-1.0, -1.0, -1.0])),
+        "masked": entry(same=(9e6, [-8.0, -8.1, -8.1])),  # lower by less than a tenth of a dB
+        "aso-fed": entry(same=(1e6, [np.nan, np.nan, np.nan])),
     }
 )
 

@@ -4,47 +4,42 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lab.compare.judgement import judge
+from lab.compare.judgement import Entry, judge
+from lab.compare.search import Pick
 from paofed.errors import FileError
-from paofed.report.comparison.judged import Judged, digest, load
+from paofed.report.comparison.judged import Judged, Purse, digest, load
 from paofed.simulate.results.estimates import Estimate
 from tests.effort import effort
 
 
-def record(score: float = 0.0, **settings: tuple[float, list[float]]) -> dict[str, object]:
-    """A finished unit: bytes and errors of what was chosen for the budgets of these names.
+def entry(score: float = 0.0, **settings: tuple[float, list[float]]) -> Entry:
+    """Bytes and errors of what was chosen for the budgets of these names.
 
     `score` is its error in the worlds of the search.
     """
-    return {
-        "chosen": [
-            {
-                "tariff": "payload",
-                "budget": budget,
-                "bytes": 100.0,
-                "word": f"word-{sent}",
-                "score": score,
-            }
+    return Entry(
+        chosen={
+            Purse("payload", budget, 100.0): Pick(f"word-{sent}", score)
             for budget, (sent, _) in settings.items()
-        ],
-        "values": {f"word-{sent}": values for sent, values in settings.values()},
-        "spent": {f"word-{sent}": {"payload": sent} for sent, _ in settings.values()},
-    }
+        },
+        values={f"word-{sent}": np.array(values) for sent, values in settings.values()},
+        spent={f"word-{sent}": {"payload": sent} for sent, _ in settings.values()},
+    )
 
 
-def judged_alone(pieces: dict[str, dict[str, object]]) -> list[Judged]:
+def judged_alone(entries: dict[str, Entry]) -> list[Judged]:
     """Judge a comparison of one setting."""
-    return judge({"here": pieces})
+    return judge({"here": entries})
 
 
 def test_verdicts_and_the_front() -> None:
     """Errors by world; the second entrant is better by 1 dB, the third is dearer and worse."""
     found = judged_alone(
         {
-            "pao-fed-u": record(same=(90.0, [-5.0, -6.0, -7.0])),
-            "ace": record(same=(80.0, [-6.0, -7.1, -7.9])),
-            "fed-at": record(same=(95.0, [-4.0, -5.1, -5.9])),
-            "late": record(other=(20.0, [-1.0, -1.0, -1.0])),
+            "pao-fed-u": entry(same=(90.0, [-5.0, -6.0, -7.0])),
+            "ace": entry(same=(80.0, [-6.0, -7.1, -7.9])),
+            "fed-at": entry(same=(95.0, [-4.0, -5.1, -5.9])),
+            "late": entry(other=(20.0, [-1.0, -1.0, -1.0])),
         }
     )
     by_name = {one.entrant: one for one in found}
@@ -58,9 +53,9 @@ def test_verdicts_and_the_front() -> None:
 
 def test_what_diverged_is_told_and_is_on_no_front() -> None:
     records = {
-        "pao-fed-u": record(same=(9.0, [-5.0, -6.0, -7.0])),
-        "ace": record(same=(1.0, [np.inf, -9.0, -9.0])),
-        "fed-at": record(same=(2.0, [np.inf, np.inf, np.nan])),
+        "pao-fed-u": entry(same=(9.0, [-5.0, -6.0, -7.0])),
+        "ace": entry(same=(1.0, [np.inf, -9.0, -9.0])),
+        "fed-at": entry(same=(2.0, [np.inf, np.inf, np.nan])),
     }
     ours, other, third = judged_alone(records)
     assert third.verdict == "diverged"
@@ -71,9 +66,9 @@ def test_what_diverged_is_told_and_is_on_no_front() -> None:
 def test_a_difference_within_chance_is_told_as_such() -> None:
     ours = np.array([-5.0, -6.0, -7.0])
     records = {
-        "pao-fed-u": record(same=(1.0, ours.tolist())),
-        "ace": record(same=(2.0, (ours + np.array([0.3, -0.2, 0.1])).tolist())),
-        "tie": record(same=(3.0, (ours + np.array([0.01, -0.01, 0.0])).tolist())),
+        "pao-fed-u": entry(same=(1.0, ours.tolist())),
+        "ace": entry(same=(2.0, (ours + np.array([0.3, -0.2, 0.1])).tolist())),
+        "tie": entry(same=(3.0, (ours + np.array([0.01, -0.01, 0.0])).tolist())),
     }
     verdicts = {one.entrant: one.verdict for one in judged_alone(records)}
     assert (verdicts["ace"], verdicts["tie"]) == ("inconclusive", "tie")
@@ -82,9 +77,9 @@ def test_a_difference_within_chance_is_told_as_such() -> None:
 def test_pao_fed_s_version_is_chosen_where_settings_are_and_not_where_it_is_judged() -> None:
     """The coordinated version leads in the search, the other one in the worlds of judgement."""
     records = {
-        "pao-fed-u": record(-4.0, same=(1.0, [-5.3, -6.2, -7.4])),
-        "pao-fed-c": record(-4.1, same=(2.0, [-5.0, -6.0, -7.0])),
-        "ace": record(-9.0, same=(3.0, [-5.1, -6.0, -7.2])),
+        "pao-fed-u": entry(-4.0, same=(1.0, [-5.3, -6.2, -7.4])),
+        "pao-fed-c": entry(-4.1, same=(2.0, [-5.0, -6.0, -7.0])),
+        "ace": entry(-9.0, same=(3.0, [-5.1, -6.0, -7.2])),
     }
     ours, reference, other = judged_alone(records)
     assert {one.against for one in (ours, reference, other)} == {reference.word}
@@ -94,11 +89,11 @@ def test_pao_fed_s_version_is_chosen_where_settings_are_and_not_where_it_is_judg
     assert digest([ours, reference, other])[0].ours == reference
 
 
-def by_chance(rng: np.random.Generator, entrants: int) -> dict[str, dict[str, object]]:
+def by_chance(rng: np.random.Generator, entrants: int) -> dict[str, Entry]:
     """Entrants none of which is better than PAO-Fed, but by chance."""
     values = rng.normal(size=(entrants + 1, 12))
     names = ["pao-fed-u", *(f"entrant-{k}" for k in range(entrants))]
-    return {name: record(same=(float(k), values[k].tolist())) for k, name in enumerate(names)}
+    return {name: entry(same=(float(k), values[k].tolist())) for k, name in enumerate(names)}
 
 
 def test_however_many_differences_there_are_chance_seldom_makes_one_of_them_clear() -> None:
@@ -133,10 +128,10 @@ def width(found: list[Judged]) -> float:
 
 def test_a_difference_is_counted_once_for_all_budgets_and_in_each_setting() -> None:
     ours, other = [-5.0, -6.0, -7.0], [-6.0, -7.3, -7.9]
-    one = {"pao-fed-u": record(same=(9.0, ours)), "ace": record(same=(8.0, other))}
+    one = {"pao-fed-u": entry(same=(9.0, ours)), "ace": entry(same=(8.0, other))}
     twice = {
-        "pao-fed-u": record(same=(9.0, ours), tenfold=(9.0, ours)),
-        "ace": record(same=(8.0, other), tenfold=(8.0, other)),
+        "pao-fed-u": entry(same=(9.0, ours), tenfold=(9.0, ours)),
+        "ace": entry(same=(8.0, other), tenfold=(8.0, other)),
     }
     assert width(judge({"here": twice})) == width(judge({"here": one}))
     alone, together = judge({"here": one}), judge({"there": one, "here": one})

@@ -26,7 +26,7 @@ from lab.interpretations.interpretations import (
 )
 from lab.interpretations.study import LINEUPS
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.parts import SERVER, Message, Stamp, keys_of
 from paofed.core.selection import Windows
 from paofed.errors import ScenarioError
@@ -97,7 +97,7 @@ def test_an_interpretation_changes_what_it_says_and_nothing_else(interpretation:
         old, new = flat(scenario), flat(interpretation.scenario(scenario))
         assert {key for key in old if old[key] != new[key]} == keys
         for name in names:
-            method = from_text(name)
+            method = resolve(name)
             read = interpretation.method(method, scenario)
             weighed = interpretation == WEIGHED_STEPS and setting == "setting-1"
             expected = [field] if name in whose and not weighed else []
@@ -118,7 +118,7 @@ def test_interpretations_together_are_one_after_the_other(interpretation: Any) -
         read = part.scenario(read)
     assert interpretation.scenario(scenario) == read
     for name in LINEUPS["setting-2"]:
-        method = expected = from_text(name)
+        method = expected = resolve(name)
         for part in parts:
             expected = part.method(expected, scenario)
         assert interpretation.method(method, scenario) == expected
@@ -224,7 +224,7 @@ def test_a_larger_test_set_begins_with_the_smaller_one() -> None:
 
 @pytest.mark.parametrize("name", sorted(PAO_FED))
 def test_the_index_as_written_is_the_window_of_the_next_tick(name: str) -> None:
-    method, scenario = from_text(name), Scenario.load("setting-1")
+    method, scenario = resolve(name), Scenario.load("setting-1")
     read = INDICES.method(method, scenario)
     assert isinstance(method.uplink, Windows)
     assert isinstance(read.uplink, Windows)
@@ -237,16 +237,16 @@ def test_the_index_as_written_is_the_window_of_the_next_tick(name: str) -> None:
 
 @pytest.mark.parametrize(("setting", "step"), [("setting-1", 1), ("setting-2", 10)])
 def test_weights_by_steps(setting: str, step: int) -> None:
-    read: Any = WEIGHED_STEPS.method(from_text("pao-fed-c2"), Scenario.load(setting))
+    read: Any = WEIGHED_STEPS.method(resolve("pao-fed-c2"), Scenario.load(setting))
     weights = [read.server.staleness(step * i) for i in range(7)]
     np.testing.assert_allclose(weights, [0.2**i for i in range(7)], rtol=1e-9)
 
 
 def test_fedsgd_is_read_as_the_mean_with_its_windows_as_they_were() -> None:
     """The rule itself is tested beside its transcription; here: that it is the one in use."""
-    read: Any = PLAIN_MEAN.method(from_text("online-fedsgd"), Scenario.load("setting-1"))
+    read: Any = PLAIN_MEAN.method(resolve("online-fedsgd"), Scenario.load("setting-1"))
     stamp = Stamp(SERVER, 9, 4, keys_of(0).server)
     sent = [Message(k, 9 - k, np.arange(4), np.full(4, float(k))) for k in range(3)]
     state = read.server.apply(read.server.init(4, 3), sent, stamp)
     assert read.server.model(state).tolist() == [1.0] * 4
-    assert replace(read, server=from_text("online-fedsgd").server) == from_text("online-fedsgd")
+    assert replace(read, server=resolve("online-fedsgd").server) == resolve("online-fedsgd")

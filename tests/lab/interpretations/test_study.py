@@ -4,12 +4,13 @@ import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from lab.interpretations.amount import FULL, QUICK, Amount
+from lab.interpretations.cell import computed, to_run
 from lab.interpretations.interpretations import (
     AS_U1,
     BRACKET,
@@ -25,18 +26,17 @@ from lab.interpretations.study import (
     InterpretationStudy,
     gathered,
 )
-from lab.interpretations.unit import computed, to_run
 from paofed.algorithms import algorithm
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
-from paofed.report.paper.claims import CLAIMS
+from paofed.experiments.paper.claims import CLAIMS
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
 from paofed.world.scenario import Scenario
+from tests.experiments.paper.test_claims import from_db, made_up
 from tests.natures import small_scenario
-from tests.report.paper.test_claims import from_db, made_up
 
 DATA = Path(__file__).parents[3] / "docs" / "data"
 ALONE = Crew(workers=1)
@@ -79,53 +79,51 @@ class Counted:
         return simulate(*args, seed=seed, **options)
 
 
-def start(folder: Path, monkeypatch: pytest.MonkeyPatch, counted: Counted) -> InterpretationStudy:
-    monkeypatch.setattr("lab.interpretations.unit.simulate", counted)
-    return gathered(INTERPRETATIONS, EFFORT, 7, folder, silent, crew=ALONE)
+def jobs(store: Path) -> dict[Path, bytes]:
+    """Return what is finished, by its place in a store."""
+    return {path.relative_to(store): path.read_bytes() for path in store.rglob("*.npz")}
 
 
-def test_a_second_start_computes_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        start(tmp_path, monkeypatch, Counted(stop=3))
-    finished = {"default-setting-1", "default-setting-2", "even-setting-1"}
-    assert {path.stem for path in tmp_path.iterdir()} == finished
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+class Finished(NamedTuple):
+    """A study that was made in one go, without a store, and what it saved."""
 
-    rest = Counted()
-    resumed = start(tmp_path, monkeypatch, rest)
-    steps = [8] * 3  # two steps of the grid and the reference, on other worlds than those judged
-    assert rest.seeds == [7, *steps, 7, *steps, 7]
-    assert all(path.read_bytes() == bytes_then for path, bytes_then in before.items())
-
-    nothing = Counted()
-    again = start(tmp_path, monkeypatch, nothing)
-    assert nothing.seeds == []
-    for judged, before_that in zip(again.judged(), resumed.judged(), strict=True):
-        np.testing.assert_equal(tuple(judged.found), tuple(before_that.found))
-
-
-def test_a_study_in_one_go_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    for folder in (one, other):
-        folder.mkdir()
-    with pytest.raises(KeyboardInterrupt):
-        start(one, monkeypatch, Counted(stop=2))
-    studies = [start(folder, monkeypatch, Counted()) for folder in (one, other)]
-    for folder, study in zip((one, other), studies, strict=True):
-        study.save(folder)
-    for name in ("readings.csv", "steps.csv"):
-        assert (one / name).read_bytes() == (other / name).read_bytes()
+    study: InterpretationStudy
+    folder: Path
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Scenario, "load", small)
-        gathered(INTERPRETATIONS, EFFORT, 7, folder, silent, crew=ALONE).save(folder)
-    return folder
+        study = gathered(INTERPRETATIONS, EFFORT, 7, silent, crew=ALONE)
+    study.save(folder)
+    return Finished(study, folder)
+
+
+def test_a_second_start_computes_what_is_missing_and_finds_the_same(
+    whole: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "jobs"
+
+    def start(counted: Counted) -> InterpretationStudy:
+        monkeypatch.setattr("paofed.experiments.experiment.run", counted)
+        return gathered(INTERPRETATIONS, EFFORT, 7, silent, crew=Crew(workers=1, store=store))
+
+    with pytest.raises(KeyboardInterrupt):
+        start(Counted(stop=3))
+    first = jobs(store)
+    counted = Counted()
+    start(counted)
+    steps = [8] * 3  # two steps of the grid and the reference, on other worlds than those judged
+    assert counted.seeds == [7, 7, 7, 7, *steps, 7, *steps, 7]
+    finished = jobs(store)
+    assert 0 < len(first) < len(finished)
+    assert finished.items() >= first.items()
+    start(Counted()).save(tmp_path)
+    assert jobs(store) == finished
+    for name in ("readings.csv", "steps.csv"):
+        assert (tmp_path / name).read_bytes() == (whole.folder / name).read_bytes()
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -133,12 +131,11 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_every_number_is_that_of_the_results_in_the_folder(folder: Path) -> None:
-    lines = iter(read(folder / "readings.csv"))
+def test_every_number_is_that_of_the_results(whole: Finished) -> None:
+    lines = iter(read(whole.folder / "readings.csv"))
     for claim in STATEMENTS:
         for interpretation in INTERPRETATIONS:
-            results = {s: Result.load(folder / f"{interpretation.key}-{s}.npz") for s in _LAWS}
-            line, found = next(lines), claim.judge(results)
+            line, found = next(lines), claim.judge(whole.study.results[interpretation])
             assert (line["statement"], line["reading"]) == (claim.key, interpretation.key)
             told = [float(line[column]) for column in ("mean", "low", "high", "runs")]
             np.testing.assert_equal(told, list(found))
@@ -146,11 +143,11 @@ def test_every_number_is_that_of_the_results_in_the_folder(folder: Path) -> None
     assert not list(lines)
 
 
-def test_the_steps_are_those_that_were_run(folder: Path) -> None:
-    lines = read(folder / "steps.csv")
+def test_the_steps_are_those_that_were_run(whole: Finished) -> None:
+    lines = read(whole.folder / "steps.csv")
     assert {line["reading"] for line in lines} == {"start-as-u1"}
     for line in lines:
-        result = Result.load(folder / f"start-as-u1-{line['setting']}.npz")
+        result = whole.study.results[AS_U1][line["setting"]]
         (described,) = (
             d for d in result.provenance["algorithms"] if d["name"] == line["algorithm"]
         )
@@ -180,7 +177,7 @@ def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
 
 def test_only_what_an_interpretation_changes_is_run_again() -> None:
     for setting, names in LINEUPS.items():
-        scenario, methods = small(setting), [from_text(name) for name in names]
+        scenario, methods = small(setting), [resolve(name) for name in names]
         for interpretation in (DEFAULT, EVEN, BRACKET, AS_U1, ONE_WORLD):
             assert [m.name for m in to_run(interpretation, scenario, methods)] == list(names)
         resting = ["pao-fed-c0", "pao-fed-u0"] if setting == "setting-1" else []
@@ -215,12 +212,9 @@ def test_a_comparison_takes_from_each_reading_what_the_reading_changes() -> None
     assert found["grows", "resting"] == pytest.approx(estimate(gains[1] - gains[0]))
 
 
-def test_a_reading_that_changes_nothing_in_a_setting_has_no_file_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lab.interpretations.unit.simulate", Counted())
-    study = gathered((DEFAULT, RESTING), EFFORT, 7, tmp_path, silent, crew=ALONE)
-    assert not (tmp_path / "resting-setting-2.npz").exists()
+def test_an_interpretation_that_changes_nothing_in_a_setting_is_not_run_there() -> None:
+    study = gathered((DEFAULT, RESTING), EFFORT, 7, silent, crew=ALONE)
+    assert set(study.results[RESTING]) == {"setting-1"}
     for judged in study.judged():
         if judged.claim.key not in ("local-c-setting-1", "local-u-setting-1"):
             assert judged.found == judged.claim.judge(study.results[DEFAULT])
@@ -245,6 +239,3 @@ def test_the_scenario_s_step_is_among_those_tried() -> None:
         assert any(step == pytest.approx(0.4) for step in effort.grid)
     assert [FULL.runs_of(interpretation) for interpretation in (DEFAULT, BRACKET)] == [100, 50]
     assert Amount(2, 1, (), 1).runs_of(BRACKET) == 2  # an interval needs two
-
-
-# Whose folder it is.

@@ -7,7 +7,8 @@ import pytest
 from tests.effort import effort, long
 from tests.live.broken import CAREFUL_LIAR, FAULTS, ONE_SPIKE, Fault, Lived, lived
 
-BEFORE, AFTER = 300, 150  # ticks: it has learned, and what follows
+# Ticks: it has learned, and what follows.
+BEFORE, AFTER = effort(everyday=150, thorough=300), effort(everyday=60, thorough=150)
 KINDS = list(FAULTS)[: effort(everyday=1, thorough=len(FAULTS))]
 SEEDS = range(effort(everyday=1, thorough=2))
 

@@ -90,7 +90,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
         finally:
             fleet.stop()
         with closing(Store.open(site.folder)) as store:
-            lines = Counter((record.device, record.sent) for record in store.journal())
+            lines = Counter((record.device, record.sent) for record in store.lines.read())
             assert max(lines.values()) == 1
             for k in range(DEVICES):
                 lost = {tick for tick in fleet.confirmed(k) if not lines[k, tick]}

@@ -21,6 +21,8 @@ from paofed.errors import PaofedError
 from paofed.live.device.state import load_state
 from paofed.live.fleet import backup
 from paofed.live.journal.host import Host
+from paofed.live.journal.lines import Lines
+from paofed.live.journal.past import Past
 from paofed.live.journal.store import Store
 from paofed.live.protocol import change
 from paofed.live.protocol.coordinator import Coordinator, Record, Send
@@ -31,9 +33,9 @@ from tests.effort import effort, in_ci, seeds, some
 from tests.live.fleets import broken, manifest, server
 from tests.live.in_memory import folder_in_memory
 
-SEEDS = seeds(everyday=13, thorough=150)
+SEEDS = seeds(everyday=6, thorough=150)
 LEAST = effort(everyday=1, thorough=2)  # times that each point is hit
-MISSED = effort(everyday=10, thorough=0)  # points, of some eighty: few seeds miss the rare ones
+MISSED = effort(everyday=25, thorough=0)  # points, of some eighty: few seeds miss the rare ones
 FEW = 60  # seeds within which a broken federation must be caught
 
 
@@ -75,7 +77,7 @@ def test_a_seed_is_one_federation() -> None:
 def test_a_device_with_a_clock_that_is_tolerated_in_a_part_of_each_tick_is_heard(
     ahead: int,
 ) -> None:
-    """All that it says counts, though the first message of each tick may be refused."""
+    """All that it says counts, though its first message may be refused."""
     agreed = manifest(tick_seconds=2.0)
     coordinator, edge, accepted = server(tick_seconds=2.0), Edge(agreed, 0, doubt=0), set()
     for second in range(20):
@@ -93,17 +95,16 @@ def test_a_device_with_a_clock_that_is_tolerated_in_a_part_of_each_tick_is_heard
             assert is_heard(edge, agreed.epoch, second // 2 - 1)
             assert not is_heard(edge, agreed.epoch + 1, second // 2 - 1)
     assert accepted >= set(range((1 + ahead) // 2, 9))
-    assert (coordinator.counts["refused: future"] > 0) == (ahead == 5)
+    assert coordinator.counts["refused: future"] == (ahead == 5)
 
 
-def test_a_device_that_is_not_answered_for_a_tick_is_not_heard() -> None:
-    for tick_seconds, contacts in ((0.5, 1), (1.0, 1), (2.0, 2)):
-        edge = Edge(manifest(tick_seconds=tick_seconds), 0)
-        edge.merged = 10
-        assert is_heard(edge, 3, 10)
-        assert not is_heard(edge, 3, 11)
-        edge.unanswered = contacts
-        assert not is_heard(edge, 3, 10)
+def test_a_device_that_is_not_answered_is_not_heard() -> None:
+    edge = Edge(manifest(), 0)
+    edge.merged = 10
+    assert is_heard(edge, 3, 10)
+    assert not is_heard(edge, 3, 11)
+    edge.unanswered = 1
+    assert not is_heard(edge, 3, 10)
 
 
 def duplicates_are_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,8 +147,8 @@ def a_reply_confirms_what_was_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_journal_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    replay = "self._taken_up(coordinator, self.journal(newest.line))"
-    broken(monkeypatch, Store, "recover", replay, "pass")
+    replay = "coordinator.recover(self.of_members(lines, coordinator))"
+    broken(monkeypatch, Past, "newest", replay, "pass")
 
 
 def the_window_of_duplicates_is_not_in_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,21 +162,15 @@ def lines_are_committed_after_the_replies(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def replies_do_not_wait_until_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Host, "flush", "self._store.confirm(self._sync)", "pass")
+    broken(monkeypatch, Host, "flush", "self._store.confirmation.catch_up(self._sync)", "pass")
 
 
 def what_was_confirmed_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "check", "self._require(known, self._held())", "pass")
+    broken(monkeypatch, Store, "check", "self.confirmation.require(known)", "pass")
 
 
 def the_journal_is_never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(
-        monkeypatch,
-        Store,
-        "_delete_before",
-        "DELETE FROM journal WHERE",
-        "DELETE FROM journal WHERE 0 AND",
-    )
+    broken(monkeypatch, Lines, "delete_until", "WHERE", "WHERE 0 AND")
 
 
 def a_torn_state_file_is_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,9 +213,7 @@ def the_epoch_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def an_epoch_is_two_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     inside = 'sync("inside epoch")'
-    broken(
-        monkeypatch, Store, "begin_epoch", inside, f"self._connection.execute('COMMIT'); {inside}"
-    )
+    broken(monkeypatch, Store, "begin_epoch", inside, f"self.database.execute('COMMIT'); {inside}")
 
 
 def a_device_keeps_its_model_across_lineages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +231,7 @@ def nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_rollback_forgets_the_last_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "at", "record.arrived < tick", "record.arrived < tick - 1")
+    broken(monkeypatch, Past, "at", "record.arrived < tick", "record.arrived < tick - 1")
 
 
 def a_restored_fleet_forgets_what_came_after_the_backup(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +279,7 @@ def what_a_learner_keeps_is_lost_in_a_restart(monkeypatch: pytest.MonkeyPatch) -
 
 
 def snapshots_differ_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, Store, "_agrees", "coordinator.close(newer.tick)", "pass")
+    broken(monkeypatch, Past, "agrees", "coordinator.close(newer.tick)", "pass")
 
 
 BREAKAGES = [
@@ -347,8 +340,10 @@ def test_a_broken_promise_is_noticed(
 def test_a_restored_fleet_that_forgets_what_came_after_its_backup_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In few federations do people intervene between a backup and its restoring: 82 is one."""
-    assert one(82)["restore"]
+    """In few federations do people intervene between a backup and its restoring: 82 is one.
+
+    Unbroken it is among those that CI rehearses.
+    """
     a_restored_fleet_forgets_what_came_after_the_backup(monkeypatch)
     with pytest.raises(BrokenPromiseError, match="seed 82: epoch 58 came after 58"):
         one(82)

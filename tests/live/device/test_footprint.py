@@ -16,7 +16,7 @@ from paofed.live.network.transport import packet_size
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import MOST_REPEATS, Model, Reply, Update, encode
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.live.fleets import f32, manifest
 
 
@@ -59,7 +59,7 @@ FLEETS = [
     manifest(),
     manifest(features=200, shared=4),
     manifest(features=31, shared=31, algorithm="online-fedsgd"),
-    manifest(inputs=tuple(Scaling(name=str(k)) for k in range(9)), features=50, shared=25),
+    manifest(inputs=tuple(Quantity(name=str(k)) for k in range(9)), features=50, shared=25),
 ]
 
 

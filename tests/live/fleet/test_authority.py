@@ -109,9 +109,6 @@ def test_a_certificate_is_good_from_1970_for_its_years_from_now(years: float) ->
         issued.not_valid_before_utc == ROOT.not_valid_before_utc == datetime(1970, 1, 1, tzinfo=UTC)
     )
     assert abs(issued.not_valid_after_utc - (NOW + years * YEAR)) < AN_HOUR
-
-
-def test_the_authority_is_good_for_longer_than_what_it_issues() -> None:
     assert abs(ROOT.not_valid_after_utc - (NOW + YEARS * YEAR)) < AN_HOUR
     assert YEARS > 10
 
@@ -145,11 +142,6 @@ def test_it_comes_back_from_its_file_which_is_its_owners_alone(tmp_path: Path) -
     back = Authority.load(path)
     assert back.certificate == AUTHORITY.certificate
     certificate(back.issue("7", years=1.0).certificate).verify_directly_issued_by(ROOT)
-
-
-def test_what_everybody_may_know_holds_no_key() -> None:
-    assert "PRIVATE" not in AUTHORITY.certificate
-    assert "PRIVATE" not in AUTHORITY.issue("7", years=1.0).certificate
 
 
 def key_text(
@@ -193,8 +185,3 @@ def test_a_key_of_another_kind(
     path.write_text(key_text(key) + AUTHORITY.certificate)
     with pytest.raises(FileError, match="has a key of another kind than paofed makes"):
         Authority.load(path)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be read: No such file"):
-        Authority.load(tmp_path / "authority.pem")

@@ -13,13 +13,13 @@ from paofed.live.journal.database import StoreError, locked
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.live.fleets import live, manifest, records, update
 from tests.live.stores import PowerCutError
 
 CHANGES = Changes(
     values={"step_size": 0.1, "shared": 4, "tick_seconds": 7.0, "max_age": 9},
-    inputs=(Scaling(name="wind", offset=3.0),),
+    inputs=(Quantity(name="wind", offset=3.0),),
     ranges={"a": (-1.0, 1.0)},
 )
 
@@ -37,7 +37,7 @@ def fleet(tmp_path: Path) -> Fleet:
         waiting = records(coordinator, 1, update(coordinator.tick + 1, 3.0, 4.0))
         assert waiting
         store.write(waiting)
-        store.confirm()
+        store.confirmation.catch_up()
     return fleet
 
 
@@ -45,8 +45,8 @@ def found(fleet: Fleet) -> tuple[Manifest, Coordinator]:
     """What a server would find that starts now."""
     with fleet.store() as store:
         assert store.verify().agrees
-        assert len(store.members()) == 3
-        return store.manifest(), store.recover()
+        assert len(store.roster.members()) == 3
+        return store.epochs.manifest(), store.recover()
 
 
 def applied(fleet: Fleet) -> bytes:
@@ -85,7 +85,7 @@ def test_a_change_is_what_the_next_server_finds(fleet: Fleet) -> None:
     assert coordinator.w.tobytes() == expected
     assert (agreed.step_size, agreed.shared, agreed.tick_seconds) == (0.1, 4, 7.0)
     with fleet.store() as store:
-        why = store.epochs()[-1].why
+        why = store.epochs.all()[-1].why
     assert why.startswith("changed: shared 2 -> 4, step size 0.4 -> 0.1, ")
 
 
@@ -97,7 +97,7 @@ def test_the_fleet_goes_on_after_a_change(fleet: Fleet) -> None:
         for tick in range(coordinator.tick, coordinator.tick + 40):
             coordinator.close(tick)
             store.write(records(coordinator, tick % 3, update(tick, 1.0, tick / 50, epoch=4)))
-            store.confirm()
+            store.confirmation.catch_up()
             if tick % 7 == 0:
                 store.snapshot(coordinator)
                 assert store.verify().agrees
@@ -147,7 +147,7 @@ def test_nothing_is_done_while_a_server_runs(fleet: Fleet) -> None:
 
 def test_a_change_that_changes_nothing_writes_nothing(fleet: Fleet) -> None:
     with fleet.store() as store:
-        before = store.epochs()
+        before = store.epochs.all()
     assert change_fleet(fleet, Changes(values={"step_size": 0.4}, ranges={})) is None
     with fleet.store() as store:
-        assert store.epochs() == before
+        assert store.epochs.all() == before

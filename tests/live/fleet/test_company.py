@@ -17,7 +17,7 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
-from tests.live.brokers import Server, now_manifest, until, work
+from tests.live.brokers import Server, now_manifest, served, until, work
 from tests.live.folders import SECURE
 from tests.system import needs
 
@@ -79,7 +79,7 @@ def company(tmp_path: Path) -> Company:
 
 def init(company: Company, folder: Path, *more: str) -> int:
     words = ["fleet", "init", str(folder), "--name", "g", "--input", "a", "--input", "b"]
-    words += ["--target", "y:10:4", "--tick", "0.25", "--max-age", "200", "--http", ""]
+    words += ["--target", "y:10:4", "--tick", "0.1", "--max-age", "200", "--http", ""]
     words += ["--features", "8", "--shared", "2", "--security", "external"]
     words += ["--port", str(company.port), "--prefix", "company/site7"]
     return main([*words, *more])
@@ -104,17 +104,6 @@ def fleet(company: Company, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def file_of(fleet: Fleet, label: str) -> Path:
     (path,) = (fleet.folder / "devices").glob(f"*-{label}.json")
     return path
-
-
-@contextmanager
-def served(fleet: Fleet) -> Iterator[Server]:
-    server = Server(fleet)
-    server.thread.start()
-    try:
-        until(server.connected)
-        yield server
-    finally:
-        server.stop()
 
 
 def refused(server: Server) -> int:
@@ -188,7 +177,7 @@ def test_the_broker_is_left_to_the_company(
         assert main(["fleet", words[0], str(fleet.folder), *words[1:], *accounts]) == 0
     capsys.readouterr()
     assert Credential.load(fleet.folder / "server.json").user == "svc-17"
-    assert main(["fleet", "units", str(fleet.folder)]) == 0
+    assert main(["fleet", "services", str(fleet.folder)]) == 0
     assert "-broker.service" not in capsys.readouterr().out
 
 
@@ -227,7 +216,7 @@ def test_nobody_is_added_without_an_account_or_with_another_s(
     assert main([*words, "--accounts", str(company.accounts)]) == 2
     assert "the user 'svc-17' of 'other' is that of 'server' already" in capsys.readouterr().err
     with fleet.store() as store:
-        assert [member.label for member in store.members()] == ["north", "south"]
+        assert [member.label for member in store.roster.members()] == ["north", "south"]
 
 
 @pytest.mark.parametrize("words", [["add"], ["gateway", "--places", "2"]])
@@ -239,7 +228,7 @@ def test_no_device_gets_the_server_s_account(
     assert main(["fleet", action, str(fleet.folder), "server", *rest, *given]) == 2
     assert "no device can be called 'server' here: with a broker" in capsys.readouterr().err
     with fleet.store() as store:
-        assert [member.label for member in store.members()] == ["north", "south"]
+        assert [member.label for member in store.roster.members()] == ["north", "south"]
     assert not list(fleet.folder.glob("devices/*server*"))
 
 
@@ -257,7 +246,7 @@ def test_a_prefix_works_on_the_fleet_s_own_broker(security: Security, tmp_path: 
     settings = Settings(
         name="g", port=free_port(), security=security, prefix="company/site7", http=""
     )
-    fleet = Fleet.create(tmp_path / "fleet", settings, now_manifest())
+    fleet = Fleet.create(tmp_path / "fleet", settings, now_manifest(tick_seconds=0.1))
     files = list(fleet.add(["north"]))
     with LocalBroker(fleet, needs("mosquitto")), served(fleet), Device(files[0]) as north:
         assert work(north, 2) == 2

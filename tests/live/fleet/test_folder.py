@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
@@ -22,12 +23,15 @@ from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, SERVER_FILE
 from paofed.live.fleet.settings import FILE, Security, Settings
+from paofed.live.journal.credentials import Credentials
 from paofed.live.journal.database import FILE as STORE
-from paofed.live.journal.database import StoreError
+from paofed.live.journal.database import Database, StoreError
+from paofed.live.journal.repair import repair
+from paofed.live.journal.roster import Roster
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -56,7 +60,7 @@ from tests.live.folders import (
     ],
 )
 def test_what_a_new_fleet_holds(security: Security, more: set[str], tmp_path: Path) -> None:
-    fleet = create(tmp_path, security)
+    fleet = create(tmp_path / "a" / "b", security)  # folders above are made
     secure = {"authority.pem", "certificate.pem", "key.pem", "access", *more}
     written = {mosquitto.CONFIGURATION, *(secure if security != "none" else ())}
     top = {FILE, SERVER_FILE, *({AUTHORITY} if security != "none" else ())}
@@ -64,7 +68,7 @@ def test_what_a_new_fleet_holds(security: Security, more: set[str], tmp_path: Pa
     assert (fleet.folder / DEVICES).is_dir()
     assert members(fleet) == []
     with fleet.store() as store:
-        assert store.manifest() == manifest()
+        assert store.epochs.manifest() == manifest()
     assert Fleet(fleet.folder).settings == fleet.settings == Settings.load(fleet.folder)
 
 
@@ -98,7 +102,7 @@ def test_what_the_fleet_remembers_is_its_owners_alone(tmp_path: Path) -> None:
     try:
         fleet = create(tmp_path)
         with fleet.store() as store:
-            store.add("north")
+            store.roster.add("north")
             places = [path for path in fleet.folder.rglob("*") if path.name.startswith(STORE)]
             assert len(places) > 1  # SQLite writes beside its file
             for path in places:
@@ -141,16 +145,6 @@ def test_the_server_has_a_credential_of_its_own(security: Security, tmp_path: Pa
     holds(server, security)
 
 
-def test_a_folder_that_holds_a_fleet_is_left_alone(tmp_path: Path) -> None:
-    fleet = create(tmp_path)
-    before = {name: (fleet.folder / name).read_bytes() for name in files(fleet)}
-    with pytest.raises(FileError) as refused:
-        create(tmp_path, "none")
-    assert str(refused.value) == f"{fleet.folder} is not an empty folder: choose another"
-    assert {name: (fleet.folder / name).read_bytes() for name in files(fleet)} == before
-    assert list(tmp_path.iterdir()) == [fleet.folder]
-
-
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     for name in ("file", "fleet", "other"):
         (tmp_path / "fleet").mkdir(exist_ok=True)
@@ -162,25 +156,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
         (tmp_path / "fleet" / name).unlink()
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "fleet").write_text("theirs")
-    with pytest.raises(FileError, match="fleet is not an empty folder: choose another"):
-        create(tmp_path)
-    assert (tmp_path / "fleet").read_text() == "theirs"
-
-
 def test_an_empty_folder_becomes_the_fleets_and_its_owners_alone(tmp_path: Path) -> None:
     (tmp_path / "fleet").mkdir(mode=0o755)
     fleet = create(tmp_path)
     assert stat.S_IMODE(fleet.folder.stat().st_mode) == 0o700
     assert fleet.credential().name == f"greenhouse/{SERVER}"
     assert list(tmp_path.iterdir()) == [fleet.folder]
-
-
-def test_folders_above_are_made(tmp_path: Path) -> None:
-    fleet = create(tmp_path / "a" / "b")
-    assert fleet.folder == tmp_path / "a" / "b" / "fleet"
-    assert members(fleet) == []
 
 
 class PowerCutError(Exception):
@@ -194,7 +175,7 @@ class PowerCutError(Exception):
         (Store, "create"),
         (Settings, "save"),
         (Authority, "create"),
-        (Store, "serve_as"),
+        (Credentials, "serve_as"),
         (mosquitto, "write_configuration"),
         (mosquitto, "write_access"),
         (Path, "replace"),
@@ -245,11 +226,6 @@ def test_a_place_where_no_folder_can_be_made(kind: str, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.rglob("*")} == {"empty", "link"}
 
 
-def test_a_folder_without_a_fleet(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no fleet: there is no fleet\.toml in it"):
-        Fleet(tmp_path)
-
-
 # Adding
 
 
@@ -284,7 +260,7 @@ def test_any_label_makes_a_file(label: str, name: str, tmp_path: Path) -> None:
     assert fleet.rotate(label) == path
 
 
-@pytest.mark.parametrize("label", ["", "   ", "\t", "two\nlines", "bell\a", "\x00", "x" * 65])
+@pytest.mark.parametrize("label", ["", "\t", "two\nlines", "\x00", "x" * 65])
 def test_a_label_that_is_none(label: str, tmp_path: Path) -> None:
     fleet = create(tmp_path, "none")
     with pytest.raises(InputError, match="is no name: expected at most 64 char") as refused:
@@ -292,23 +268,6 @@ def test_a_label_that_is_none(label: str, tmp_path: Path) -> None:
     assert repr(label) in str(refused.value)
     assert members(fleet) == []
     assert list((fleet.folder / DEVICES).iterdir()) == []
-
-
-def test_a_label_that_is_given_twice(tmp_path: Path) -> None:
-    fleet = create(tmp_path, "none")
-    with pytest.raises(InputError, match="the label 'a' is given twice"):
-        list(fleet.add(["a", "b", "a"]))
-    assert members(fleet) == []
-
-
-def test_a_label_that_is_taken(tmp_path: Path) -> None:
-    fleet = create(tmp_path)
-    (first,) = add(fleet, "north")
-    with pytest.raises(StoreError, match="there is a device 'north' already"):
-        add(fleet, "north")
-    (path,) = (fleet.folder / DEVICES).iterdir()
-    assert Credential.load(path) == first
-    assert revoked(fleet) == set()
 
 
 @pytest.mark.parametrize("bad", ["north", "", "two\nlines", "south"])
@@ -361,7 +320,7 @@ def test_ctrl_c_leaves_whole_groups_whose_files_were_told(
     finally:
         signal.signal(sent, before)
     with fleet.store() as store:
-        known = {m.label: m.credential for m in store.members()}
+        known = {m.label: m.credential for m in store.roster.members()}
     if work == "add":
         assert list(known) == labels[:4]
     held = {c.label: f"{number(c.certificate):x}" for c in map(Credential.load, told)}
@@ -376,15 +335,16 @@ def test_many_devices_take_one_transaction_and_read_the_store_once(
     """Without that, 5,000 devices took a quarter of an hour."""
     fleet, counts = create(tmp_path, security), Counter[str]()
 
-    def count(method: Callable[..., Any]) -> None:
+    def count(owner: type, method: Callable[..., Any]) -> None:
         def counted(*args: Any, **options: Any) -> Any:
             counts[method.__name__] += 1
             return method(*args, **options)
 
-        monkeypatch.setattr(Store, method.__name__, counted)
+        monkeypatch.setattr(owner, method.__name__, counted)
 
-    for method in (Store._writing, Store.members, Store.expiring):
-        count(method)
+    count(Database, Database.writing)
+    count(Roster, Roster.members)
+    count(Credentials, Credentials.expiring)
 
     def counted(work: Iterable[object]) -> Counter[str]:
         counts.clear()
@@ -462,7 +422,7 @@ def test_server_and_broker_get_new_ones_too(security: Security, tmp_path: Path) 
     if security == "certificate":
         assert revoked(fleet) == {number(old.certificate)}
         with fleet.store() as store:
-            assert store.server() == f"{number(new.certificate):x}"
+            assert store.credentials.server() == f"{number(new.certificate):x}"
     else:
         assert not opens(fleet, SERVER, old.password)
         assert opens(fleet, SERVER, new.password)
@@ -500,8 +460,7 @@ def test_short_names_can_be_made_full_by_rotating(security: Security, tmp_path: 
         assert text(fleet, "access").startswith(f"user greenhouse/{SERVER}\n")
 
 
-@pytest.mark.parametrize("before", EVERY)
-@pytest.mark.parametrize("after", EVERY)
+@pytest.mark.parametrize(("before", "after"), list(permutations(EVERY, 2)))
 def test_security_can_be_changed_by_rotating(
     before: Security, after: Security, tmp_path: Path
 ) -> None:
@@ -534,13 +493,6 @@ def test_an_authority_that_was_lost_is_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(FileError, match=r"authority\.pem cannot be read: No such file"):
             does()
     assert not (fleet.folder / AUTHORITY).exists()
-
-
-def test_a_damaged_authority_is_told(tmp_path: Path) -> None:
-    fleet = create(tmp_path)
-    (fleet.folder / AUTHORITY).write_text("hello")
-    with pytest.raises(FileError, match="is no certificate authority: restore it from a copy"):
-        fleet.rotate_server()
 
 
 # Removing
@@ -623,25 +575,17 @@ def test_a_quarantine_can_be_ended(tmp_path: Path) -> None:
     assert text(fleet, "access") == before[0]
 
 
-def test_a_quarantine_of_an_index_in_a_store_that_is_open(tmp_path: Path) -> None:
-    fleet = create(tmp_path)
-    add(fleet, "north", "south")
-    with fleet.store() as store:
-        fleet.set_quarantine(store, 1, on=True)
-        assert [m.quarantined for m in store.members()] == [False, True]
-        assert "user greenhouse/1\ntopic deny greenhouse/#\n" in text(fleet, "access")
-        fleet.set_quarantine(store, 1, on=False)
-        assert [m.quarantined for m in store.members()] == [False, False]
-    assert "deny" not in text(fleet, "access")
-
-
-def test_a_quarantine_outlives_all_other_changes(tmp_path: Path) -> None:
-    fleet = create(tmp_path, "password")
-    add(fleet, "north", "south")
+@pytest.mark.parametrize("security", SECURE)
+def test_what_is_denied_stays_denied(security: Security, tmp_path: Path) -> None:
+    fleet = create(tmp_path, security)
+    add(fleet, "north", "south", "east")
+    fleet.remove("north")
     fleet.quarantine("south")
     for does in (fleet.rotate_server, lambda: fleet.rotate("south"), lambda: add(fleet, "x")):
         does()
-        assert "user greenhouse/1\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        for device in (0, 1):
+            assert f"user greenhouse/{device}\ntopic deny greenhouse/#\n" in text(fleet, "access")
+        assert "user greenhouse/2" not in text(fleet, "access")
 
 
 # A store that was restored from a copy
@@ -664,7 +608,7 @@ def restored(fleet: Fleet, change: Callable[[Fleet], object]) -> Fleet:
         path.unlink()
     (fleet.folder / STORE).write_bytes(before)
     with closing(Store.open(fleet.folder, to_repair=True)) as store:
-        store.repair()  # has less than was confirmed: whoever restores a copy says that so be it
+        repair(store)  # has less than was confirmed: whoever restores a copy says that so be it
     return Fleet(fleet.folder)
 
 
@@ -687,7 +631,7 @@ def test_a_restored_store_learns_again_whom_the_broker_refuses(
     assert [m.quarantined for m in members(fleet)] == [False, False, True]
     with fleet.store() as store:
         assert reconciled(fleet, store) == ["north", "south"]
-        assert [m.quarantined for m in store.members()] == [True, True, True]
+        assert [m.quarantined for m in store.roster.members()] == [True, True, True]
         assert reconciled(fleet, store) == []
     assert text(fleet, "access") == denied
 
@@ -711,7 +655,7 @@ def test_a_quarantine_that_a_restored_store_knows_reaches_the_broker(tmp_path: P
     assert "deny" not in text(fleet, "access")
     with fleet.store() as store:
         assert reconciled(fleet, store) == []
-        assert store.member("north").quarantined
+        assert store.roster.member("north").quarantined
     assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
 
 
@@ -737,7 +681,7 @@ def test_the_broker_s_files_are_written_where_they_are_gone(tmp_path: Path) -> N
     (fleet.folder / mosquitto.FOLDER / "revoked.pem").write_text("flash wears out")
     with fleet.store() as store:
         assert reconciled(fleet, store) == []
-        assert store.member("north").quarantined
+        assert store.roster.member("north").quarantined
     assert "user greenhouse/0\ntopic deny greenhouse/#\n" in text(fleet, "access")
     assert revoked(fleet) == {number(old.certificate)}
 
@@ -766,7 +710,7 @@ def test_the_broker_takes_a_manifest_that_has_grown(tmp_path: Path) -> None:
     before = text(fleet, mosquitto.CONFIGURATION)
     assert not fleet.make_room(manifest())
     assert text(fleet, mosquitto.CONFIGURATION) == before
-    many = manifest(inputs=tuple(Scaling(name=f"input number {k}") for k in range(99)))
+    many = manifest(inputs=tuple(Quantity(name=f"input number {k}") for k in range(99)))
     assert fleet.make_room(many)
     assert not fleet.make_room(many)
     (largest,) = directives(fleet)["max_packet_size"]

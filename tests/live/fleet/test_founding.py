@@ -5,10 +5,10 @@ import pytest
 from paofed.live.fleet.founding import USUAL, going_on, lacking, new_identity, new_manifest
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP
-from paofed.live.protocol.scaling import ManifestError, Scaling
+from paofed.live.protocol.quantity import ManifestError, Quantity
 from tests.live.fleets import manifest
 
-A, B = Scaling(name="a", offset=20.0, scale=10.0), Scaling(name="b", offset=0.0, scale=1.0)
+A, B = Quantity(name="a", offset=20.0, scale=10.0), Quantity(name="b", offset=0.0, scale=1.0)
 
 
 def test_what_is_left_out_is_as_usual() -> None:

@@ -11,9 +11,11 @@ from paofed.errors import InputError
 from paofed.live.device.device import Device
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.issuing import DEVICES
 from paofed.live.fleet.settings import Security
 from paofed.live.journal.database import StoreError
-from paofed.live.journal.members import Member
+from paofed.live.journal.repair import repair
+from paofed.live.journal.roster import Member
 from paofed.live.journal.store import Store
 from paofed.live.network.credential import Credential
 from paofed.live.network.in_process import Hub
@@ -39,6 +41,8 @@ def test_a_gateway_is_a_member_and_so_are_its_devices(tmp_path: Path) -> None:
     credential = gateway(fleet)
     assert (credential.name, credential.label) == ("greenhouse/1", "hall")
     assert credential.devices == (2, 3)
+    (north,) = (fleet.folder / DEVICES).glob("0-*")
+    assert "devices" not in json.loads(north.read_text())
     found = members(fleet)
     assert [(m.label, m.gateway) for m in found] == [
         ("north", None), ("hall", 1), ("hall/1", 1), ("hall/2", 1),
@@ -59,12 +63,6 @@ def test_more_places_are_added_with_a_new_file(tmp_path: Path) -> None:
     assert [m.label for m in members(fleet)][-1] == "hall/3"
     assert revoked(fleet) == {number(first.certificate)}
     assert "topic write greenhouse/4/u" in rights(fleet, 0)
-
-
-def test_a_file_of_a_device_is_as_it_was(tmp_path: Path) -> None:
-    fleet = create(tmp_path)
-    (path,) = fleet.add(["north"])
-    assert "devices" not in json.loads(path.read_text())
 
 
 @pytest.mark.parametrize("wrong", ["3", [True], [-1], ["0"], {}])
@@ -174,11 +172,11 @@ def test_nobody_is_given_another_s_device_by_damage(damage: str, tmp_path: Path)
     list(fleet.add(["north"]))
     gateway(fleet)
     with fleet.store() as store:
-        store._connection.execute(damage)
+        store.database.execute(damage)
     with pytest.raises(StoreError, match=r"damaged|missing"):
         fleet.store()
     with closing(Store.open(fleet.folder, to_repair=True)) as store:
-        store.repair()
+        repair(store)
     kept = {member.label: member for member in members(fleet)}
     assert kept["hall/2"].quarantined == ("UPDATE" in damage)
     assert kept["hall/2"].gateway == (0 if "UPDATE" in damage else None)
@@ -261,7 +259,7 @@ def test_a_gateway_speaks_for_its_devices_alone_and_nobody_else_for_them(
 
 
 def test_devices_on_one_connection_are_served_as_others_are(tmp_path: Path) -> None:
-    with Site(tmp_path / "fleet") as site, site.served() as server:
+    with Site(tmp_path / "fleet", tick_seconds=0.1) as site, site.served() as server:
         credential = Credential.load(site.fleet.add_gateway("hall", 2))
         shared = Shared(Mqtt(), credential, [credential.topics.manifest])
         shared.link.open()

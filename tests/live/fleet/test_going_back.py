@@ -37,7 +37,7 @@ def made(folder: Path, **changes: Any) -> Fleet:
     fleet = Fleet.create(folder, settings, manifest(tick_seconds=FAR, start=1.0, **changes))
     with fleet.store() as store:
         for device in range(3):
-            store.add(f"device {device}")
+            store.roster.add(f"device {device}")
         live(store, store.recover(), range(60), snapshots=4, keep=1e12)
     return fleet
 
@@ -68,7 +68,7 @@ def without(absent: int, since: int, **changes: Any) -> Coordinator:
 def found(fleet: Fleet) -> tuple[Any, bytes]:
     """What the fleet has agreed on, and the state of its server."""
     with fleet.store() as store:
-        return store.manifest(), store.recover().digest()
+        return store.epochs.manifest(), store.recover().digest()
 
 
 Does = Callable[..., GoneBack]
@@ -87,7 +87,7 @@ def test_rolled_back_the_model_is_that_of_then(fleet: Fleet) -> None:
     assert gone.updates == 90
     with fleet.store() as store:
         after = store.recover()
-        assert store.epochs()[-1].why == "rolled back to tick 30"
+        assert store.epochs.all()[-1].why == "rolled back to tick 30"
         assert store.is_intact()
     assert after.w.tobytes() == lived(30).w.tobytes()
     assert after.tick == before.tick == 60
@@ -105,7 +105,7 @@ def test_a_rollback_can_be_taken_back(fleet: Fleet) -> None:
     roll_back(fleet, 60)
     with fleet.store() as store:
         assert store.recover().w.tobytes() == lived(60).w.tobytes()
-        assert [epoch.manifest.lineage for epoch in store.epochs()] == [0, 1, 2]
+        assert [epoch.manifest.lineage for epoch in store.epochs.all()] == [0, 1, 2]
         assert store.is_intact()
 
 
@@ -129,7 +129,7 @@ def test_without_a_device_the_model_is_what_the_others_make(fleet: Fleet) -> Non
     with fleet.store() as store:
         after = store.recover()
         assert store.is_intact()
-        assert store.epochs()[-1].why == "without device 1 since tick 30"
+        assert store.epochs.all()[-1].why == "without device 1 since tick 30"
     assert after.w.tobytes() == twin.w.tobytes() != lived(60).w.tobytes()
     assert (after.manifest.epoch, after.manifest.lineage) == (4, 1)
 
@@ -144,7 +144,7 @@ def same(one: Coordinator, other: Coordinator) -> bool:
 def test_scales_and_scores_go_back_with_the_model(tmp_path: Path) -> None:
     fleet = made(tmp_path / "fleet", clip=2.0)
     with fleet.store() as store:
-        then = store.at(30).server
+        then = store.past.at(30).server
     assert same(leave_out(fleet, ["device 1"], 30, dry_run=True).server, without(1, 30, clip=2.0))
     roll_back(fleet, 30)
     with fleet.store() as store:
@@ -245,7 +245,7 @@ def test_the_store_is_what_it_was_for_whoever_looks(fleet: Fleet) -> None:
     with fleet.store() as store:
         assert isinstance(store, Store)
         for tick in (0, 10, 30, 59):
-            assert store.at(tick).server.w.tobytes() == lived(tick).w.tobytes()
+            assert store.past.at(tick).server.w.tobytes() == lived(tick).w.tobytes()
 
 
 def test_without_a_device_what_is_too_old_by_the_present_rule_does_not_count() -> None:

@@ -12,11 +12,12 @@ from paofed.errors import InputError
 from paofed.live.device.device import Device
 from paofed.live.fleet.changes import change_fleet
 from paofed.live.protocol.change import Changed, Changes
-from paofed.live.protocol.scaling import Scaling
-from tests.live.brokers import PATIENCE, TICK, Server, Site, sample, until, work
+from paofed.live.protocol.quantity import Quantity
+from tests.live.brokers import PATIENCE, Server, Site, sample, until, work
 
 HOUR = 3600.0
-WIND = Scaling(name="wind", offset=3.0, scale=2.0)
+TICK = 0.1
+WIND = Quantity(name="wind", offset=3.0, scale=2.0)
 
 
 def changed(site: Site, changes: Changes) -> Changed:
@@ -46,7 +47,7 @@ def windy(number: int) -> tuple[list[float], float]:
 
 def test_a_fleet_lives_through_changes(tmp_path: Path) -> None:
     with (
-        Site(tmp_path / "fleet") as site,
+        Site(tmp_path / "fleet", tick_seconds=TICK) as site,
         site.device(0, state=tmp_path / "north.npz") as north,
         site.device(1, state=tmp_path / "south.npz") as south,
     ):
@@ -86,13 +87,14 @@ def test_a_fleet_lives_through_changes(tmp_path: Path) -> None:
             assert server.status().tick > wind.tick
         with site.fleet.store() as store:
             assert store.verify().agrees
-            assert [epoch.why.partition(":")[0] for epoch in store.epochs()][-2:] == ["changed"] * 2
+            why = [epoch.why.partition(":")[0] for epoch in store.epochs.all()]
+            assert why[-2:] == ["changed"] * 2
 
 
 def test_old_files_are_good_until_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     states = tmp_path / "north.npz", tmp_path / "south.npz"
     passed = [0.0]  # seconds that the server believes to have passed, when it looks what is due
-    with Site(tmp_path / "fleet") as site:
+    with Site(tmp_path / "fleet", tick_seconds=TICK) as site:
         look = site.fleet.revoke_due
         monkeypatch.setattr(site.fleet, "revoke_due", lambda s, now: look(s, now + passed[0]))
         rotated(site, site.fleet.rotate_all(time.time() + HOUR), states, passed)

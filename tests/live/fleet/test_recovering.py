@@ -13,8 +13,9 @@ from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.changes import leave_out, roll_back
 from paofed.live.fleet.folder import Fleet
 from tests.effort import some
-from tests.live.brokers import PATIENCE, TICK, Site, until, work
+from tests.live.brokers import PATIENCE, Site, until, work
 
+TICK = 0.1
 SOUND, RUINED = 100.0, 1000.0  # no parameter of a sound model is beyond the one
 
 
@@ -41,7 +42,7 @@ def test_what_one_device_ruined_does_not_come_back(
 ) -> None:
     file = tmp_path / "b.tar"
     with (
-        Site(tmp_path / "fleet") as site,
+        Site(tmp_path / "fleet", tick_seconds=TICK) as site,
         site.device(0, state=tmp_path / "north.npz") as north,
         site.device(1, state=tmp_path / "south.npz") as south,
     ):

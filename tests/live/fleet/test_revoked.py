@@ -67,7 +67,7 @@ def test_a_store_that_was_copied_back_brings_nobody_back(fleet: Fleet) -> None:
     fleet.quarantine("south")
     assert revoked(fleet) == before
     with fleet.store() as store:
-        assert {int(mark, 16) for mark in store.revoked()} == before
+        assert {int(mark, 16) for mark in store.credentials.revoked()} == before
 
 
 @pytest.mark.parametrize("text", ["", "0", "00", "g", "-1", "f" * 40, "8" + "0" * 39, "1" * 41])

@@ -65,7 +65,7 @@ def test_the_old_files_are_good_until_a_time(tmp_path: Path, taken: list[str]) -
         assert fleet.revoke_due(store, now + LATER + 1) == []
         assert fleet.revoke_due(store, now + LATER + 61) == []
         assert revoked(fleet) == gone | {number(c.certificate) for c in enders}
-        assert store.expiring() == []
+        assert store.credentials.expiring() == []
     assert not {number(c.certificate) for c in new} & revoked(fleet)
 
 
@@ -90,7 +90,7 @@ def test_a_rotation_that_is_cut_off_can_be_done_again(
     first = Credential.load(next(paths))
     paths.close()
     with fleet.store() as store:
-        assert [found.device for found in store.expiring()] == [0]
+        assert [found.device for found in store.credentials.expiring()] == [0]
     again = rotated(fleet, now + 2 * LATER)
     good = {number(c.certificate) for c in (*old, first, *again)}
     assert not good & revoked(fleet)

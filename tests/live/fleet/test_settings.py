@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.errors import FileError, InputError, shown
+from paofed.errors import InputError, shown
 from paofed.live.fleet.settings import FILE, Security, Settings, SettingsError
 
 OTHER: dict[str, Any] = {
@@ -145,11 +145,6 @@ def test_prefixes_that_are_right(prefix: str) -> None:
     assert Settings(name="x", prefix=prefix).prefix == prefix
 
 
-@pytest.mark.parametrize("name", ["x", "x" * 32, "a-b_C9"])
-def test_names_that_are_right(name: str) -> None:
-    assert Settings(name=name).name == name
-
-
 @pytest.mark.parametrize(
     "host",
     ["a", "a-b.example", "_mqtt.local", "10.0.0.1", "::1", "fe80::1%eth0", "x" * 63, "2001:db8::7"],
@@ -164,12 +159,9 @@ def test_hosts_that_are_right(host: str) -> None:
     [
         ("port = 0", "the setting port is 0: expected 1 to 65535"),
         ('port = "8883"', "the setting port is '8883': expected a value of type int"),
-        ("port = 8883.0", "the setting port is 8883.0: expected a value of type int"),
         ("port = true", "the setting port is True: expected a value of type int"),
-        ("snapshot_every = true", "the setting snapshot_every is True: expected a value of type"),
         ("host = 5", "the setting host is 5: expected a value of type str"),
         ('http = ["a"]', "the setting http is ['a']: expected a value of type str"),
-        ("security = false", "the setting security is False: expected a value of type str"),
         ("[host]", "the setting host is {}: expected a value of type str"),
         ("prot = 8883", "unknown setting 'prot': did you mean 'port'?"),
         ('HOST = "x"', "unknown setting 'HOST'"),
@@ -189,16 +181,9 @@ def test_a_fleet_without_a_name(tmp_path: Path) -> None:
     assert str(refused.value) == f"{tmp_path / FILE}: there is no name"
 
 
-@pytest.mark.parametrize("content", ["name = ", 'name = "x"\nname = "y"', "port = 08883"])
-def test_a_file_that_is_not_toml(content: str, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(content)
+def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('name = "x"\nname = "y"')
     with pytest.raises(SettingsError, match=r"fleet\.toml: not valid TOML: .* \(at "):
-        Settings.load(tmp_path)
-
-
-def test_a_file_that_is_not_text(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b'name = "\xff"\n')
-    with pytest.raises(FileError, match="it is not text in UTF-8"):
         Settings.load(tmp_path)
 
 

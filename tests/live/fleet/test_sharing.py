@@ -16,13 +16,14 @@ from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.mqtt import Link
 from tests.effort import some
-from tests.live.brokers import PATIENCE, TICK, Server, Site, now_manifest, until, work
+from tests.live.brokers import PATIENCE, Server, Site, now_manifest, until, work
 from tests.live.fleets import update
 from tests.system import needs
 from tests.test_docs import blocks
 
 DOCUMENT = "docs/operating-a-fleet.md"
 NAMES = ("north", "south")
+TICK = 0.1
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def neighbours(folder: Path, security: Security) -> Iterator[list[Server]]:
     fleets = []
     for name in NAMES:
         settings = Settings(name=name, port=free_port(), security=security, http="")
-        fleets.append(Fleet.create(folder / name, settings, now_manifest()))
+        fleets.append(Fleet.create(folder / name, settings, now_manifest(tick_seconds=TICK)))
         list(fleets[-1].add(["a", "b"]))
     (recipe,) = (block.text for block in blocks(DOCUMENT) if "shared.conf" in block.text)
     commands, last = recipe.rstrip().rsplit("\n", 1)
@@ -69,7 +70,7 @@ def test_two_fleets_share_a_broker(security: Security, tmp_path: Path) -> None:
         ]
         for _ in range(3):
             assert [work(each, 1) for each in devices] == [1] * 4
-        time.sleep(3 * TICK)  # as long as it took to push each other off
+        time.sleep(0.75)  # as long as it took to push each other off
         for server in servers:
             assert server.said.count("connected to the broker") == 1
             assert server.refused("second connection") == 0
@@ -79,7 +80,7 @@ def test_two_fleets_share_a_broker(security: Security, tmp_path: Path) -> None:
         fleet.quarantine("a")
         assert fleet.told
         time.sleep(TICK)
-        assert not devices[2].contact(2.0)
+        assert not devices[2].contact(0.5)
         assert all(devices[k].contact(PATIENCE) for k in (0, 1, 3))
 
 
@@ -106,7 +107,7 @@ def test_no_device_reaches_into_another_fleet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("security", some(["password", "certificate", "none"], everyday=1))
 def test_a_fleet_with_short_names_is_served(security: Security, tmp_path: Path) -> None:
-    with Site(tmp_path / "fleet", security, users="short") as site:
+    with Site(tmp_path / "fleet", security, users="short", tick_seconds=TICK) as site:
         fleet = Fleet(site.folder)
         assert [Credential.load(path).name for path in site.files] == ["0", "1"]
         assert fleet.credential().name == "server"

@@ -31,7 +31,7 @@ def lives(store: Store, ticks: range) -> list[bool]:
                 coordinator, device, update(tick, *values, epoch=coordinator.manifest.epoch)
             )
         store.write(group)
-        store.confirm()
+        store.confirmation.catch_up()
         coordinator.committed()
         coordinator.close(tick + 1)
         aside.append(bool(coordinator.rule.aside[len(LABELS) - 1]))
@@ -47,7 +47,7 @@ def fleet(tmp_path: Path) -> Fleet:
     agreed = manifest(tick_seconds=FAR, start=1.0, clip=6.0)
     fleet = Fleet.create(tmp_path / "fleet", settings, agreed)
     with fleet.store() as store:
-        store.add_all(LABELS)
+        store.roster.add_all(LABELS)
         assert lives(store, range(20))[-1]
     return fleet
 
@@ -56,8 +56,9 @@ def test_who_is_trusted_counts_like_any_other_until_the_trust_ends(fleet: Fleet)
     trust(fleet, ["west"])
     with fleet.store() as store:
         assert trusted(store) == ["west"]
-        assert store.epochs()[-1].why == "trusts west"
-        assert store.manifest().epoch == store.epochs()[0].manifest.epoch  # devices notice nothing
+        first, *_, last = store.epochs.all()
+        assert last.why == "trusts west"
+        assert last.manifest.epoch == first.manifest.epoch  # devices notice nothing
         assert not any(lives(store, range(20, 40)))
         assert store.is_intact()
     trust(fleet, ["west"], on=False)
@@ -115,7 +116,7 @@ def test_updates_that_wait_are_not_lost(fleet: Fleet) -> None:
         before.close(20)
         (waiting,) = records(before, 0, update(20, 3.0, 4.0))
         store.write([waiting])
-        store.confirm()
+        store.confirmation.catch_up()
     trust(fleet, ["south"])
     with fleet.store() as store:
         assert waiting[:3] in [record[:3] for record in store.recover().waiting()]
@@ -124,12 +125,12 @@ def test_updates_that_wait_are_not_lost(fleet: Fleet) -> None:
 def test_trust_that_changes_nothing_is_not_written(fleet: Fleet) -> None:
     trust(fleet, ["west"], on=False)
     with fleet.store() as store:
-        assert len(store.epochs()) == 1
+        assert len(store.epochs.all()) == 1
 
 
 def test_one_who_was_never_heard_can_be_trusted(fleet: Fleet) -> None:
     with fleet.store() as store:
-        store.add("late")
+        store.roster.add("late")
     trust(fleet, ["late"])
     with fleet.store() as store:
         assert trusted(store) == ["late"]
@@ -139,7 +140,7 @@ def test_one_who_was_never_heard_can_be_trusted(fleet: Fleet) -> None:
 
 def test_a_gateway_is_trusted_with_all_its_devices(fleet: Fleet) -> None:
     with fleet.store() as store:
-        store.add_spoken(["hall", "hall/1", "hall/2"])
+        store.roster.add_spoken(["hall", "hall/1", "hall/2"])
     trust(fleet, ["hall"])
     with fleet.store() as store:
         assert trusted(store) == ["hall/1", "hall/2"]

@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 
-from paofed.errors import FileError, InputError
+from paofed.algorithms import admitted
+from paofed.errors import FileError, InputError, MissingMethodError
 from paofed.live.device.device import Device, seconds
 from paofed.live.fleet.changes import change_fleet
-from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.gateway import Gateway, in_words
+from paofed.live.gateway.settings import CalendarInput
 from paofed.live.gateway.sources import FILE, MOST_OTHERS, Sources, TelemetrySource
 from paofed.live.protocol.change import Changes
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
+from paofed.live.protocol.served import of_own
+from tests.effort import effort
 from tests.live.brokers import sample
 from tests.live.gateway.sites import GatewaySite, reading, saying, turn_until
+from tests.live.own_method import CALM
 
 
 @pytest.fixture
@@ -41,8 +45,13 @@ def test_every_source_is_a_device_that_learns_and_is_confirmed(site: GatewaySite
         seen = {device.label: device.messages for device in server.status().devices}
         assert min(seen["hall/1"], seen["hall/2"]) >= 1
         assert (seen["hall/3"], "hall" in seen) == (0, False)
+        models = [life.device.edge.w.copy() for life in lives]
     with site.fleet.store() as store:
         assert store.verify().agrees
+    with site.gateway() as gateway:  # the server is away, and is not needed
+        for life, model in zip(gateway.lives.values(), models, strict=True):
+            assert (life.device.edge.w == model).all()
+            assert life.device.edge.joined
 
 
 def test_predictions_and_errors_are_published(site: GatewaySite) -> None:
@@ -88,33 +97,14 @@ def test_only_admitted_sources_with_a_place_take_part(site: GatewaySite) -> None
         turn_until(gateway, lambda: "s4" in gateway.lives)
         places = {name: source.device for name, source in gateway.sources.known.items()}
     assert places == {"s1": 1, "s2": 2, "s3": 3, "s4": 4, "other": None}
-
-
-def test_a_place_that_was_taken_away_is_given_to_nobody(site: GatewaySite) -> None:
-    with site.gateway() as gateway:
-        site.publish("s1", reading(0))
-        turn_until(gateway, lambda: gateway.lives)
-    site.fleet.remove("hall/1")
+    site.fleet.remove("hall/1")  # a place that is taken away is given to nobody
     site.fleet.rotate("hall")
     with site.gateway() as gateway:
         site.publish("s1", reading(0))
-        site.publish("s2", reading(0))
-        turn_until(gateway, lambda: gateway.lives)
-        assert {name: life.device.device for name, life in gateway.lives.items()} == {"s2": 2}
+        site.publish("s5", reading(0))
+        turn_until(gateway, lambda: "s5" in gateway.lives)
+        assert (gateway.sources.known["s5"].device, "s1" in gateway.lives) == (5, False)
         assert gateway.sources.standing("s1") == "its place was taken away"
-
-
-def test_a_restart_goes_on_with_models_and_unconfirmed_updates(site: GatewaySite) -> None:
-    with site.served(), site.gateway() as gateway:
-        turn_until(
-            gateway,
-            saying(site, "s1", lambda: gateway.lives and gateway.lives["s1"].device.confirmed),
-        )
-        begin(site, gateway)
-        model = gateway.lives["s1"].device.edge.w.copy()
-    with site.gateway() as gateway:  # the server is away, and was not needed
-        assert (gateway.lives["s1"].device.edge.w == model).all()
-        assert gateway.lives["s1"].device.edge.joined
 
 
 def begin(site: GatewaySite, gateway: Gateway) -> None:
@@ -147,7 +137,9 @@ BAD = {
 }
 
 
-def test_bad_telemetry_harms_nothing_and_is_counted_in_words(site: GatewaySite) -> None:
+def test_bad_telemetry_harms_nothing_and_is_counted_in_words(tmp_path: Path) -> None:
+    target = Quantity(name="y", offset=10.0, scale=4.0, low=0.0, high=50.0)
+    site = GatewaySite(tmp_path, target=target)
     with site.served(), site.gateway() as gateway:
         begin(site, gateway)
         before, samples = gateway.lives["s1"].device.edge.w.copy(), gateway.lives["s1"].source
@@ -157,23 +149,14 @@ def test_bad_telemetry_harms_nothing_and_is_counted_in_words(site: GatewaySite) 
         turn_until(gateway, lambda: gateway.passed_over.total() == len(BAD))
         for reason in BAD.values():
             assert reason in in_words(gateway.passed_over)
+        site.publish("s1", b'{"a": 0.1, "in": {"b": 0.2}, "y": 51}')
+        turn_until(gateway, lambda: samples.implausible == 1)
         assert samples.samples == count
         (a, b), _ = sample(0)
         site.publish("s1", json.dumps({"a": a, "in": {"b": b}, "y": 1e9}).encode())
         turn_until(gateway, saying(site, "s1", lambda: samples.samples > count))
         assert gateway.lives["s1"].device.edge.w.shape == before.shape
         assert abs(gateway.lives["s1"].device.edge.w).max() < 1e6
-
-
-def test_implausible_samples_are_not_learned_and_are_counted(tmp_path: Path) -> None:
-    target = Scaling(name="y", offset=10.0, scale=4.0, low=0.0, high=50.0)
-    site = GatewaySite(tmp_path, target=target)
-    with site.served(), site.gateway() as gateway:
-        begin(site, gateway)
-        source, count = gateway.lives["s1"].source, gateway.lives["s1"].source.samples
-        site.publish("s1", b'{"a": 0.1, "in": {"b": 0.2}, "y": 51}')
-        turn_until(gateway, lambda: source.implausible == 1)
-        assert source.samples == count
 
 
 def test_hostile_names_floods_and_thousands_of_sources_are_bounded(site: GatewaySite) -> None:
@@ -206,7 +189,7 @@ def test_names_that_differ_from_the_fleet_s_are_told_and_nothing_is_learned(
 ) -> None:
     with site.served(), site.gateway() as gateway:
         begin(site, gateway)
-    assert change_fleet(site.fleet, Changes(inputs=(Scaling(name="wind"),))) is not None
+    assert change_fleet(site.fleet, Changes(inputs=(Quantity(name="wind"),))) is not None
     with site.served(), site.gateway() as gateway:
         turn_until(gateway, saying(site, "s1", lambda: "wind" in "".join(site.said)))
         count = gateway.lives["s1"].source.samples
@@ -216,37 +199,19 @@ def test_names_that_differ_from_the_fleet_s_are_told_and_nothing_is_learned(
         assert "while its names differ" in in_words(gateway.passed_over)
 
 
-def test_two_gateways_do_not_share_a_folder(site: GatewaySite) -> None:
-    with (
-        site.gateway(),
-        pytest.raises(InputError, match="another gateway is at work"),
-        site.gateway(),
-    ):
-        pass
-
-
-def test_the_state_of_another_gateway_is_refused(site: GatewaySite) -> None:
+def test_what_belongs_to_another_gateway_or_to_none_is_refused(site: GatewaySite) -> None:
     with site.gateway() as gateway:
         site.publish("s1", reading(0))
         turn_until(gateway, lambda: gateway.lives)
-    other = site.fleet.add_gateway("barn", 1)
-    site.toml.write_text(site.toml.read_text().replace(str(site.file), str(other)))
+        with pytest.raises(InputError, match="another gateway is at work"), site.gateway():
+            pass
+    text, other = site.toml.read_text(), site.fleet.add_gateway("barn", 1)
+    site.toml.write_text(text.replace(str(site.file), str(other)))
     with pytest.raises(FileError, match="is another gateway's"), site.gateway():
         pass
-
-
-def test_a_device_s_file_is_no_gateway_s(site: GatewaySite) -> None:
-    (file,) = site.fleet.add(["north"])
-    site.toml.write_text(site.toml.read_text().replace(str(site.file), str(file)))
+    (device,) = site.fleet.add(["north"])
+    site.toml.write_text(text.replace(str(site.file), str(device)))
     with pytest.raises(InputError, match="no gateway's file: expected the one"), site.gateway():
-        pass
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"sources": 3}', '{"sources": {"s": {"x": 1}}}'])
-def test_a_damaged_list_of_sources_is_told(content: str, site: GatewaySite) -> None:
-    (site.folder / "state").mkdir()
-    (site.folder / "state" / FILE).write_text(content)
-    with pytest.raises(FileError, match="is no list of a gateway's sources"), site.gateway():
         pass
 
 
@@ -277,7 +242,7 @@ def test_either_broker_may_be_away_for_a_while(site: GatewaySite) -> None:
     with site.served(), site.gateway() as gateway:
         begin(site, gateway)
         device = gateway.lives["s1"].device
-        for number in range(6):
+        for number in range(effort(everyday=4, thorough=6)):
             hub, name = chance.choice([(site.hub, "g/0"), (site.plant, "gateway")])
             hub.cut(name)
             site.publish("s1", reading(number))
@@ -344,8 +309,8 @@ def test_a_source_has_no_place_before_it_told_all_inputs_and_is_named(site: Gate
 
 def test_inputs_of_all_sources_of_the_calendar_and_of_several_names(tmp_path: Path) -> None:
     """The weather is one for all; a sensor and a plug of one room have different names."""
-    hour = Scaling(name="hour", offset=12.0, scale=6.0)
-    site = GatewaySite(tmp_path, inputs=(Scaling(name="a"), Scaling(name="out"), hour))
+    hour = Quantity(name="hour", offset=12.0, scale=6.0)
+    site = GatewaySite(tmp_path, inputs=(Quantity(name="a"), Quantity(name="out"), hour))
     text = site.toml.read_text().replace(
         'b = "in.b"',
         """\
@@ -400,16 +365,19 @@ def test_places_that_are_taken_are_not_given_again() -> None:
     assert [sources.known[name].device for name in "abcde"] == [2, 7, 1, 3, None]
 
 
-def test_names_that_tell_nothing_are_forgotten_in_favour_of_new_ones() -> None:
+def test_names_that_tell_nothing_are_forgotten_in_favour_of_new_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Also while there are places left, and everybody is admitted."""
+    monkeypatch.setattr("paofed.live.gateway.sources.MOST_OTHERS", 50)
     sources = Sources((1, 2), ("*",))
-    for number in range(3 * MOST_OTHERS):
+    for number in range(150):
         sources.see(f"x{number}", float(number))
-    assert len(sources.known) == MOST_OTHERS
+    assert len(sources.known) == 50
     assert sources.see("real", 1e9)[0] is not None
     assert sources.give_place("real")
     assert not sources.give_place("x0")
-    assert len(sources.known) == MOST_OTHERS
+    assert len(sources.known) == 50
 
 
 def test_what_is_heard_of_sources_that_were_forgotten_is_forgotten(
@@ -422,3 +390,41 @@ def test_what_is_heard_of_sources_that_were_forgotten_is_forgotten(
         turn_until(gateway, lambda: "s49" in gateway.sources.known)
         assert len(gateway._hearings) <= 11
         gateway._tell()  # also of those that are forgotten, and still heard of
+
+
+def test_a_gateway_without_the_fleet_s_method_ends_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "calm.py").write_text(CALM)
+    site = GatewaySite(tmp_path, **of_own(f"{tmp_path / 'calm.py'}:calm"))
+    with site.served(), site.gateway() as gateway:
+        lives = gateway.lives.values()
+        turn_until(
+            gateway, saying(site, "s1", lambda: any(life.device.confirmed for life in lives))
+        )
+    monkeypatch.setattr(admitted, "_ADMITTED", {})
+    with pytest.raises(MissingMethodError, match="give --method FILE:calm"), site.gateway():
+        pytest.fail("it knows from its devices' states what it would have to follow")
+
+
+def test_a_new_source_waits_while_the_fleet_s_method_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has begun with the method goes on; the gateway says what to give to the newcomer."""
+    (tmp_path / "calm.py").write_text(CALM)
+    site = GatewaySite(tmp_path, **of_own(f"{tmp_path / 'calm.py'}:calm"))
+    with site.served(), site.gateway() as gateway:
+        lives = gateway.lives
+        turn_until(
+            gateway, saying(site, "s1", lambda: "s1" in lives and lives["s1"].source.samples)
+        )
+        monkeypatch.setattr(admitted, "_ADMITTED", {})
+        turn_until(gateway, saying(site, "s2", lambda: "s2" in lives and in_vain(gateway)))
+        assert any("give --method FILE:calm with the very file" in said for said in site.said)
+        before = lives["s1"].source.samples
+        turn_until(gateway, saying(site, "s1", lambda: lives["s1"].source.samples > before))
+        assert lives["s2"].source.samples == 0
+
+
+def in_vain(gateway: Gateway) -> int:
+    return gateway.passed_over["before the fleet was known, or while its names differ"]

@@ -120,7 +120,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
         finally:
             plant.close()
         with closing(Store.open(site.folder)) as store:
-            lines = Counter((record.device, record.sent) for record in store.journal())
+            lines = Counter((record.device, record.sent) for record in store.lines.read())
             assert max(lines.values()) == 1
             assert not set(plant.confirmed()) - set(lines)
             assert {device for device, _ in lines} == set(places.values())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -26,34 +27,34 @@ def after(*messages: tuple[Mapping[str, float], float]) -> tuple[HeldReadings, l
     return readings, found
 
 
-def test_one_message_with_everything_is_a_sample() -> None:
-    readings, found = after(({"a": 1.0, "b": 2.0, "y": 3.0}, 5.0))
-    assert found == [Paired({"a": 1.0, "b": 2.0}, 3.0, 5.0)]
-    assert readings == HeldReadings({}, {"a": 5.0, "b": 5.0, "y": 5.0})
-
-
-def test_inputs_alone_are_there_to_predict_from_and_the_target_may_come_later() -> None:
-    _, found = after(({"a": 1.0}, 0.0), ({"b": 2.0}, 4.0), ({"y": 3.0}, 9.9))
-    assert found == [None, Paired({"a": 1.0, "b": 2.0}, None, 4.0), Paired(*SAMPLE, 4.0)]
-
-
 SAMPLE = ({"a": 1.0, "b": 2.0}, 3.0)
+A, B, Y = {"a": 1.0}, {"b": 2.0}, {"y": 3.0}
 
 
-def test_the_target_may_come_first() -> None:
-    _, found = after(({"y": 3.0}, 0.0), ({"a": 1.0}, 1.0), ({"b": 2.0}, 2.0))
-    assert found == [None, None, Paired(*SAMPLE, 2.0)]
-
-
-def test_readings_a_window_apart_are_no_sample() -> None:
-    readings, found = after(({"a": 1.0}, 0.0), ({"b": 2.0, "y": 3.0}, 10.0))
-    assert found == [None, None]
-    assert readings.held == {"b": (Held(2.0, 10.0),), "y": (Held(3.0, 10.0),)}
-
-
-def test_a_newer_reading_takes_the_place_of_one_that_was_not_used() -> None:
-    _, found = after(({"a": 0.0}, 0.0), ({"a": 1.0}, 1.0), ({"b": 2.0, "y": 3.0}, 2.0))
-    assert found[-1] == Paired(*SAMPLE, 2.0)
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([({**A, **B, **Y}, 5.0)], [Paired(*SAMPLE, 5.0)]),
+        # Inputs alone are there to predict from, and the target may come later, or first.
+        (
+            [(A, 0.0), (B, 4.0), (Y, 9.9)],
+            [None, Paired(SAMPLE[0], None, 4.0), Paired(*SAMPLE, 4.0)],
+        ),
+        ([(Y, 0.0), (A, 1.0), (B, 2.0)], [None, None, Paired(*SAMPLE, 2.0)]),
+        # A newer reading takes the place of one that was not used.
+        ([({"a": 0.0}, 0.0), (A, 1.0), ({**B, **Y}, 2.0)], [None, None, Paired(*SAMPLE, 2.0)]),
+        ([(A, 0.0), ({**B, **Y}, 10.0)], [None, None]),  # a window apart
+    ],
+)
+def test_what_makes_a_sample(
+    messages: list[tuple[Mapping[str, float], float]], expected: list[Paired | None]
+) -> None:
+    readings, found = after(*messages)
+    assert found == expected
+    if expected[-1] is None:
+        assert readings.held == {"b": (Held(2.0, 10.0),), "y": (Held(3.0, 10.0),)}
+    elif expected[-1].target is not None:
+        assert not readings.held
 
 
 def test_what_comes_late_or_twice_is_passed_over_and_counted() -> None:
@@ -229,6 +230,6 @@ def test_by_their_times_no_reading_that_came_is_nearer_to_a_target(messages: lis
 def test_a_source_that_never_makes_a_sample_holds_little() -> None:
     """One input never comes: however much is told, a bounded part of it is kept."""
     readings: HeldReadings = HeldReadings()
-    for n in range(600):
+    for n in range(300):
         readings = take(readings, {"a": 1.0, "y": 2.0}, 0.01 * n, TIMED).readings
     assert max(map(len, readings.held.values())) == 256

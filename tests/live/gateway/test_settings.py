@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from paofed.live.gateway.calendar_inputs import CalendarInput
 from paofed.live.gateway.examples import example
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.pairing import Rule
-from paofed.live.gateway.settings import GatewayError, GatewaySettings
+from paofed.live.gateway.settings import CalendarInput, GatewayError, GatewaySettings
 from paofed.live.gateway.telemetry import PRESETS, Pattern
 
 SMALL = """\

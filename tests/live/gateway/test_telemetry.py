@@ -78,12 +78,23 @@ def test_messages_of_chirpstack() -> None:
     assert heard.at == pytest.approx(1658136855.775023)
 
 
-@pytest.mark.parametrize("text", ["21.5", " 21.5 ", "2.15e1", "+21.5"])
-def test_a_text_that_is_a_number_is_one(text: str) -> None:
-    assert read(b'{"t": "%s"}' % text.encode()).values == {"t": 21.5}
+def test_a_number_may_be_a_text_or_plain() -> None:
+    for text in ("21.5", " 21.5 ", "2.15e1", "+21.5"):
+        assert read(b'{"t": "%s"}' % text.encode()).values == {"t": 21.5}
+    shape = TelemetryShape(Pattern.of("x/{source}/t"), {"t": ()})
+    for payload in (b"1_000", b"", b"ON", b"0x10", b"\xff"):
+        assert shape.read(payload) == Telling({}, None, ["t is not a number"])
 
 
-def test_a_source_may_be_a_piece_of_a_part() -> None:
+def test_a_source_is_a_part_or_a_piece_of_one() -> None:
+    pattern = Pattern.of("tele/{source}/SENSOR")
+    assert pattern.subscription == "tele/+/SENSOR"
+    assert pattern.source("tele/th16/SENSOR") == "th16"
+    assert pattern.of_source("th16") == "tele/th16/SENSOR"
+    for topic in ("tele/th16", "tele/th16/STATE", "tele/a/b/SENSOR", "x/th16/SENSOR"):
+        assert pattern.source(topic) is None
+    assert pattern.may_be(Pattern.of("tele/x/{source}"))
+    assert not pattern.may_be(Pattern.of("tele/{source}/STATE"))
     pattern = Pattern.of("x/s-{source}_t/state")
     assert pattern.subscription == "x/+/state"
     assert pattern.source("x/s-a_b_t/state") == "a_b"
@@ -139,20 +150,3 @@ def test_paths_go_through_objects_and_lists() -> None:
     assert read(payload, "plain").values == {"t": 3.0}
     for path in ("list.2.t", "list.x", "plain.t", "nothing"):
         assert read(payload, path).passed_over == ["without any of the values"]
-
-
-@pytest.mark.parametrize("payload", [b"1_000", b"", b"ON", b"0x10", b"\xff"])
-def test_plain_payloads_that_are_no_numbers(payload: bytes) -> None:
-    shape = TelemetryShape(Pattern.of("x/{source}/t"), {"t": ()})
-    assert shape.read(payload) == Telling({}, None, ["t is not a number"])
-
-
-def test_a_pattern_knows_its_source() -> None:
-    pattern = Pattern.of("tele/{source}/SENSOR")
-    assert pattern.subscription == "tele/+/SENSOR"
-    assert pattern.source("tele/th16/SENSOR") == "th16"
-    assert pattern.of_source("th16") == "tele/th16/SENSOR"
-    for topic in ("tele/th16", "tele/th16/STATE", "tele/a/b/SENSOR", "x/th16/SENSOR"):
-        assert pattern.source(topic) is None
-    assert pattern.may_be(Pattern.of("tele/x/{source}"))
-    assert not pattern.may_be(Pattern.of("tele/{source}/STATE"))

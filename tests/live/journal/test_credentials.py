@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paofed.live.journal.credentials import NOBODY, Expiring
-from paofed.live.journal.store import Repair
+from paofed.live.journal.repair import Repair, repair
 from tests.live.fleets import opened, stored
 from tests.live.stores import execute, refusal
 
@@ -16,54 +16,51 @@ def fleet(tmp_path: Path) -> Path:
     folder = tmp_path / "fleet"
     with stored(folder) as store:
         for device in range(3):
-            store.reissue(device, f"1{device}")
-            store.reissue(device, f"2{device}", until=1000.0 + device)
+            store.roster.reissue(device, f"1{device}")
+            store.roster.reissue(device, f"2{device}", until=1000.0 + device)
     return folder
 
 
 def test_they_are_revoked_when_their_time_is_over(fleet: Path) -> None:
     with opened(fleet) as store:
-        assert [m.credential for m in store.members()] == ["20", "21", "22"]
-        assert store.expiring() == [Expiring(f"1{k}", k, 1000 + k) for k in range(3)]
-        assert store.revoked() == []
-        store.expire(999.9)
-        assert store.revoked() == []
-        store.expire(1001.0)
-        assert store.revoked() == ["10", "11"]
-        assert store.expiring() == [Expiring("12", 2, 1002)]
+        assert [m.credential for m in store.roster.members()] == ["20", "21", "22"]
+        assert store.credentials.expiring() == [Expiring(f"1{k}", k, 1000 + k) for k in range(3)]
+        assert store.credentials.revoked() == []
+        store.credentials.expire(999.9)
+        assert store.credentials.revoked() == []
+        store.credentials.expire(1001.0)
+        assert store.credentials.revoked() == ["10", "11"]
+        assert store.credentials.expiring() == [Expiring("12", 2, 1002)]
     with opened(fleet) as store:
-        store.expire(5000.0)
-        assert (store.revoked(), store.expiring()) == (["10", "11", "12"], [])
+        store.credentials.expire(5000.0)
+        assert store.credentials.revoked() == ["10", "11", "12"]
+        assert store.credentials.expiring() == []
 
 
-def test_a_second_rotation_leaves_the_first_one_s_time(fleet: Path) -> None:
+def test_a_second_rotation_leaves_the_first_one_s_time_or_ends_all_there_was(fleet: Path) -> None:
     with opened(fleet) as store:
-        store.reissue(0, "30", until=2000.0)
-        assert store.expiring()[0] == Expiring("10", 0, 1000)
-        assert store.expiring()[-1] == Expiring("20", 0, 2000)
-
-
-def test_a_rotation_of_one_device_ends_all_it_had(fleet: Path) -> None:
-    with opened(fleet) as store:
-        store.reissue(0, "30")
-        assert store.revoked() == ["10", "20"]
-        store.remove(1)
-        assert store.revoked() == ["10", "11", "20", "21"]
-        assert store.expiring() == [Expiring("12", 2, 1002)]
+        store.roster.reissue(0, "30", until=2000.0)
+        assert store.credentials.expiring()[0] == Expiring("10", 0, 1000)
+        assert store.credentials.expiring()[-1] == Expiring("20", 0, 2000)
+        store.roster.reissue(0, "40")
+        assert store.credentials.revoked() == ["10", "20", "30"]
+        store.roster.remove(1)
+        assert store.credentials.revoked() == ["10", "11", "20", "21", "30"]
+        assert store.credentials.expiring() == [Expiring("12", 2, 1002)]
 
 
 def test_what_is_lent_is_nobody_s(fleet: Path) -> None:
     with opened(fleet) as store:
-        store.lend(["99"], 500.5)
-        assert store.due(500.0) == [Expiring("99", NOBODY, 500)]
-        store.expire(500.0)
-        assert store.revoked() == ["99"]
+        store.credentials.lend(["99"], 500.5)
+        assert store.credentials.due(500.0) == [Expiring("99", NOBODY, 500)]
+        store.credentials.expire(500.0)
+        assert store.credentials.revoked() == ["99"]
 
 
 def test_one_that_was_never_issued_does_not_expire(tmp_path: Path) -> None:
     with stored(tmp_path / "fleet") as store:
-        store.reissue(0, "10", until=1000.0)
-        assert store.expiring() == []
+        store.roster.reissue(0, "10", until=1000.0)
+        assert store.credentials.expiring() == []
 
 
 @pytest.mark.parametrize(
@@ -77,10 +74,10 @@ def test_damage_is_noticed_and_what_is_doubtful_is_revoked(statement: str, fleet
     execute(fleet, (statement, ()))
     assert "a credential that will be revoked" in refusal(fleet)
     with opened(fleet, to_repair=True) as store:
-        assert store.repair() == Repair(unknown=True)
+        assert repair(store) == Repair(unknown=True)
     with opened(fleet) as store:
-        assert [found.device for found in store.expiring()] == [0, 2]
-        assert len(store.revoked()) == 1  # nobody can tell until when it was good
+        assert [found.device for found in store.credentials.expiring()] == [0, 2]
+        assert len(store.credentials.revoked()) == 1  # nobody can tell until when it was good
         assert store.is_intact()
 
 

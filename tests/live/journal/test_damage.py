@@ -1,8 +1,8 @@
 """A disk that forgets, cuts off or flips bits: all that was confirmed is there, or it is told.
 
 A fleet's database, its write-ahead log and the count of what was confirmed are damaged, one at a
-time, as a server that was killed left them and as one that was stopped did; and so is a device's
-state. PAOFED_DAMAGE=20000 is the long form.
+time, as a server that was killed left them and as one that was stopped did. PAOFED_DAMAGE=20000 is
+the long form. (Archives, which states of devices are, have their own: tests/test_archives.py.)
 """
 
 import os
@@ -10,27 +10,24 @@ import random
 import re
 import shutil
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Self
 
-import numpy as np
 import pytest
 
-from paofed.errors import InputError
-from paofed.live.device.state import load_state, save_state, saved_manifest
-from paofed.live.journal.database import CONFIRMED, FILE, StoreError
+from paofed.live.journal.confirmation import CONFIRMED
+from paofed.live.journal.database import FILE, StoreError
 from paofed.live.journal.host import Host
-from paofed.live.journal.members import Member
+from paofed.live.journal.repair import repair
+from paofed.live.journal.roster import Member
 from paofed.live.journal.store import Store
-from paofed.live.protocol.edge import Edge
-from paofed.live.protocol.messages import Model, encode
+from tests.effort import effort
 from tests.live.fleets import manifest, update
 
-CASES = int(os.environ.get("PAOFED_DAMAGE", "150"))
+CASES = int(os.environ.get("PAOFED_DAMAGE") or effort(everyday=90, thorough=150))
 LOG = f"{FILE}-wal"
 
 
@@ -52,9 +49,9 @@ class Seen(NamedTuple):
         return cls(
             store.verify().agrees,
             coordinator.manifest.to_json(),
-            store.members(),
-            store.revoked(),
-            store.server(),
+            store.roster.members(),
+            store.credentials.revoked(),
+            store.credentials.server(),
             coordinator.digest(),
             list(rows_of(store.folder)),
         )
@@ -101,17 +98,17 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> list[Disk]:
     folder = tmp_path_factory.mktemp("fleet")
     found = []
     with closing(Store.create(folder, manifest())) as store:
-        store.add_all(f"device {k}" for k in range(20))
-        store.serve_as("5e")
+        store.roster.add_all(f"device {k}" for k in range(20))
+        store.credentials.serve_as("5e")
         host = Host(store, lambda _: None, snapshot_every=10)
         serve(host, range(14))
         found.append(Disk.of(store))
-        store._connection.execute("PRAGMA wal_checkpoint(RESTART)")
+        store.database.execute("PRAGMA wal_checkpoint(RESTART)")
         serve(host, range(14, 30))
-        store.reissue(3, "a3")
-        store.reissue(3, "b3")
-        store.quarantine(4)
-        store.remove(5)
+        store.roster.reissue(3, "a3")
+        store.roster.reissue(3, "b3")
+        store.roster.quarantine(4)
+        store.roster.remove(5)
         serve(host, range(30, 36))
         found.append(Disk.of(store))
     stopped = {name: (folder / name).read_bytes() for name in (FILE, CONFIRMED)}
@@ -153,12 +150,8 @@ def damage(disk: Disk, folder: Path, chance: random.Random) -> str:
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A place in memory, where there is one: many small files."""
-    memory = Path("/dev/shm")  # noqa: S108
-    place = memory if memory.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="paofed-test-", dir=place) as found:
-        yield Path(found) / "fleet"
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "fleet"
 
 
 def look(folder: Path) -> Seen:
@@ -166,10 +159,10 @@ def look(folder: Path) -> Seen:
         return Seen.of(store)
 
 
-def repair(folder: Path) -> Seen:
+def mended(folder: Path) -> Seen:
     """What can be repaired can be used."""
     with closing(Store.open(folder, to_repair=True)) as store:
-        store.repair()
+        repair(store)
         assert store.is_intact()
     return look(folder)
 
@@ -196,7 +189,7 @@ def test_damage_is_told_or_nothing_is_missing(disks: list[Disk], folder: Path) -
         if isinstance(seen, Seen):
             assert seen == disk.seen or not seen.agrees, f"case {case}: damage to {name}"
         elif case % 2:
-            repaired = told(folder, repair)
+            repaired = told(folder, mended)
             assert isinstance(repaired, str) or repaired.agrees
         found[name, isinstance(seen, str)] += 1
     for name in disks[0].files:
@@ -219,33 +212,5 @@ def test_a_log_that_was_cut_off_after_a_crash(
     lacks = re.search(r"fleet.sqlite lacks (\d+) confirmed updates.*: restore a newer ", says)
     assert lacks is not None
     with closing(Store.open(folder, to_repair=True)) as store:
-        assert store.repair().lost == int(lacks[1])
+        assert repair(store).lost == int(lacks[1])
     assert look(folder).agrees
-
-
-def test_a_damaged_state_of_a_device_is_told_or_whole(folder: Path) -> None:
-    """It is then put aside, and the device joins anew."""
-    chance = random.Random(7)  # noqa: S311 (no secret)
-    folder.mkdir()
-    path, edge = folder / "state.npz", Edge(manifest(), 1)
-    edge.receive(encode(Model(3, 5, np.ones(8, dtype="<f4"))), 0.0)
-    for second in range(3):
-        edge.learn(np.array([1.0, second]), 11.0)
-        edge.contact(float(second))
-    save_state(path, edge)
-    whole, told = path.read_bytes(), 0
-    for case in range(2 * CASES):
-        content = damaged(whole, chance)
-        if content is None:
-            continue
-        path.write_bytes(content)
-        back = Edge(manifest(), 1)
-        try:
-            assert saved_manifest(path) == manifest()
-            assert load_state(path, back)
-        except InputError:
-            told += 1
-        else:
-            saved, found = edge.state(), back.state()
-            assert all(saved[name].tobytes() == found[name].tobytes() for name in saved), case
-    assert told > CASES

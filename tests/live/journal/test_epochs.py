@@ -9,8 +9,8 @@ import pytest
 from paofed.live.journal.database import FILE
 from paofed.live.journal.store import Store, Verification
 from paofed.live.protocol.coordinator import Coordinator
-from tests.live.fleets import f32, live, manifest, opened, records, update
-from tests.live.stores import PowerCutError, execute, flip, lived, made, refusal
+from tests.live.fleets import live, manifest, opened, records, update
+from tests.live.stores import PowerCutError, execute, flip, lived, refusal
 
 POINTS = (
     "inside epoch",
@@ -19,12 +19,6 @@ POINTS = (
     "inside confirmation",
     "after confirmation",
 )
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Path:
-    """Three devices, 25 ticks."""
-    return made(tmp_path)
 
 
 def other(store: Store, **changes: object) -> Coordinator:
@@ -42,7 +36,7 @@ def test_an_epoch_begins_from_the_state_that_it_is_given(fleet: Path) -> None:
         store.begin_epoch(begun, "tried")
         assert store.recover().digest() == begun.digest()
     with opened(fleet) as store:
-        first, second = store.epochs()
+        first, second = store.epochs.all()
         assert (first.generation, first.line, first.tick, first.why) == (1, 0, 0, "made")
         assert (second.generation, second.line, second.tick, second.why) == (2, 75, 25, "tried")
         assert first.time <= second.time
@@ -94,7 +88,7 @@ def test_an_epoch_begins_whole_or_not_at_all(point: str, fleet: Path) -> None:
             store.begin_epoch(begun, "tried", sync)
     happened = point not in POINTS[:2]
     with opened(fleet) as store:
-        assert store.manifest() == (begun.manifest if happened else manifest())
+        assert store.epochs.manifest() == (begun.manifest if happened else manifest())
         recovered = store.recover()
         recovered.close(25)
         assert recovered.digest() == (begun if happened else lived(25)).digest()
@@ -152,9 +146,3 @@ def test_damage_before_an_epoch_began_is_noticed(fleet: Path) -> None:
     assert refusal(fleet, Store.verify).startswith("line 70 of ")
     with opened(fleet) as store:
         store.recover()  # which does not need it
-
-
-def test_a_rule_begins_from_a_model() -> None:
-    begun = lived(10)
-    begun.rule.begin(f32(*range(8)).astype(np.float64))
-    assert begun.w.tolist() == list(range(8))

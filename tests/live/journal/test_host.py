@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from lab.rehearsal.operations import CRASHES
-from paofed.live.journal import confirmed
-from paofed.live.journal.database import CONFIRMED, StoreError, TakenOverError
+from paofed.live.journal import confirmation
+from paofed.live.journal.confirmation import CONFIRMED
+from paofed.live.journal.database import StoreError, TakenOverError
 from paofed.live.journal.host import Host
+from paofed.live.journal.roster import Roster
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import REPORT_AFTER, Send, Suspect
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.messages import MODEL, REPLY, REREAD, Hello, encode
 from tests.effort import some
 from tests.live.fleets import manifest, opened, records, stored, update
-
-
-class PowerCutError(Exception):
-    """Ends the server wherever it stands."""
+from tests.live.in_memory import folder_in_memory
+from tests.live.stores import PowerCutError
 
 
 def test_replies_leave_after_the_commit_of_their_group(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_replies_leave_after_the_commit_of_their_group(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         host = Host(
             store,
-            lambda send: log.append(f"to {send.device}, {store.lines()} on disk"),
+            lambda send: log.append(f"to {send.device}, {store.lines.count()} on disk"),
             snapshot_every=2,
             sync=log.append,
         )
@@ -87,6 +87,19 @@ def test_a_tick_closes_after_what_arrived_in_it_is_on_disk(tmp_path: Path) -> No
         assert set(CRASHES) == {*write, "after close", *snapshot} - {"sent"}
 
 
+def test_hellos_and_advice_need_no_disk_and_a_suspect_is_reported(tmp_path: Path) -> None:
+    sent: list[Send] = []
+    told: list[Suspect] = []
+    with stored(tmp_path) as store:
+        host = Host(store, sent.append, suspect=told.append)
+        host.receive(0, encode(Hello(3)))
+        host.receive(1, encode(Hello(4)))
+        for _ in range(REPORT_AFTER):
+            host.receive(2, b"")
+    assert [(device, payload[0] & 15) for device, payload in sent] == [(0, MODEL), (1, REREAD)]
+    assert told == [Suspect(2, "length")]
+
+
 def test_what_cannot_be_confirmed_is_not_answered_and_not_written_twice(tmp_path: Path) -> None:
     sent: list[Send] = []
     with stored(tmp_path) as store:
@@ -96,41 +109,17 @@ def test_what_cannot_be_confirmed_is_not_answered_and_not_written_twice(tmp_path
         for _ in range(2):
             with pytest.raises(StoreError, match="cannot be used: No such file"):
                 host.flush()
-        assert (sent, store.lines()) == ([], 1)
+        assert (sent, store.lines.count()) == ([], 1)
         (tmp_path / "elsewhere").rename(tmp_path / CONFIRMED)
         host.flush()
-        assert ([send.device for send in sent], store.lines()) == ([0], 1)
-
-
-def test_a_repeat_is_answered_after_what_is_on_disk_already_is_confirmed(tmp_path: Path) -> None:
-    with stored(tmp_path) as store:
-        lines = records(store.recover(), 0, update(0))
-        store.write(lines)  # and the power fails before it is confirmed
-        found = []
-        for _ in range(2):
-            found.append(confirmed.read(tmp_path / CONFIRMED))
+        assert ([send.device for send in sent], store.lines.count()) == ([0], 1)
+        # A line is on disk, and the power fails before it is confirmed: a server that begins does
+        # it, and only then answers a repeat.
+        store.write(records(store.recover(), 1, update(0)))
+        for lines in (1, 2):
+            assert (known := confirmation.read(tmp_path / CONFIRMED)) is not None
+            assert known.lines == lines
             Host(store, lambda _: None)
-        assert [known and known.lines for known in found] == [0, 1]
-
-
-def test_hellos_and_advice_need_no_disk(tmp_path: Path) -> None:
-    sent: list[Send] = []
-    with stored(tmp_path) as store:
-        host = Host(store, sent.append)
-        host.receive(0, encode(Hello(3)))
-        host.receive(1, encode(Hello(4)))
-        assert [(device, payload[0] & 15) for device, payload in sent] == [(0, MODEL), (1, REREAD)]
-
-
-def test_a_suspect_is_reported(tmp_path: Path) -> None:
-    told: list[Suspect] = []
-    with stored(tmp_path) as store:
-        host = Host(store, lambda _: None, suspect=told.append)
-        silent = Host(store, lambda _: None)
-        for _ in range(REPORT_AFTER):
-            host.receive(2, b"")
-            silent.receive(2, b"")
-    assert told == [Suspect(2, "length")]
 
 
 class Federation:
@@ -204,11 +193,20 @@ class Federation:
             raise PowerCutError
 
 
+@pytest.fixture(scope="module")
+def quiet() -> Federation:
+    """One whose power does not fail."""
+    with folder_in_memory() as folder:
+        federation = Federation(folder / "quiet", "nowhere", 0)
+        federation.run()
+    assert len(federation.believed) >= 3 * (federation.ticks - 2)
+    return federation
+
+
 @pytest.mark.parametrize("point", CRASHES)
-def test_a_power_cut_loses_nothing_that_a_device_believes_safe(point: str, tmp_path: Path) -> None:
-    quiet = Federation(tmp_path / "quiet", "nowhere", 0)
-    quiet.run()
-    assert len(quiet.believed) >= 3 * (quiet.ticks - 2)
+def test_a_power_cut_loses_nothing_that_a_device_believes_safe(
+    point: str, quiet: Federation, tmp_path: Path
+) -> None:
     assert quiet.reached[point] >= 2
     for when in some(range(1, quiet.reached[point] + 1), everyday=3):
         federation = Federation(tmp_path / f"cut-{when}", point, when)
@@ -223,43 +221,29 @@ def test_what_others_change_in_the_store_is_noticed(tmp_path: Path) -> None:
     with stored(tmp_path) as store, opened(tmp_path) as theirs:
         host = Host(store, sent.append)
         coordinator = host.coordinator
-        index = theirs.add("one more")
+        host.receive(2, b"")
+        before = coordinator.digest()
+        index = theirs.roster.add("one more")
         assert not coordinator.devices.knows(index)
         host.refresh()
         assert coordinator.devices.knows(index)
+        assert (coordinator.digest(), coordinator.devices.refused[2]) == (before, 1)
         host.receive(index, update(0))
-        theirs.quarantine(0)
-        theirs.remove(1)
+        theirs.roster.quarantine(0)
+        theirs.roster.remove(1)
         host.refresh()
         for device in range(4):
             host.receive(device, update(0))
         assert [record.device for record in host.group] == [index, 2]
         assert coordinator.counts["refused: quarantined"] == 1
         assert coordinator.counts["refused: removed"] == 1
-        theirs.quarantine(0, on=False)
+        theirs.roster.quarantine(0, on=False)
         host.refresh()
         host.receive(0, update(0))
-        host.flush()
+        host.advance(3)
+        host.snapshot()
         assert [device for device, _ in sent] == [index, 2, index, 0]
-
-
-def test_a_refresh_forgets_nothing(tmp_path: Path) -> None:
-    with stored(tmp_path) as store, opened(tmp_path) as theirs:
-        host = Host(store, lambda _: None)
-        host.receive(0, update(0))
-        host.receive(1, b"")
-        before = host.coordinator.digest()
-        theirs.add("one more")
-        host.refresh()
-        assert host.coordinator.digest() == before
-        assert host.coordinator.devices.refused[1] == 1
-        assert len(host.group) == 1
-
-
-def test_what_changed_before_it_started_is_known(tmp_path: Path) -> None:
-    with stored(tmp_path) as store, opened(tmp_path) as theirs:
-        theirs.remove(2)
-        assert Host(store, lambda _: None).coordinator.removed == {2}
+        assert Host(theirs, lambda _: None).coordinator.removed == {1}
 
 
 def test_nobody_is_asked_again_while_nothing_changes(
@@ -268,13 +252,13 @@ def test_nobody_is_asked_again_while_nothing_changes(
     asked: list[object] = []
     with stored(tmp_path) as store, opened(tmp_path) as theirs:
         host = Host(store, lambda _: None, snapshot_every=1)
-        monkeypatch.setattr(store, "introduce", asked.append)
+        monkeypatch.setattr(Roster, "introduce", lambda _, coordinator: asked.append(coordinator))
         host.receive(0, update(0))
         host.advance(1)  # writes, but is no news to itself
         for _ in range(3):
             host.refresh()
         assert asked == []
-        theirs.quarantine(0)
+        theirs.roster.quarantine(0)
         for _ in range(3):
             host.refresh()
         assert asked == [host.coordinator]
@@ -302,27 +286,10 @@ def test_of_two_servers_past_the_lock_the_first_to_write_goes_on(tmp_path: Path)
         again = Host(store, lambda _: None)
         again.advance(6)
         assert again.coordinator.digest() == expected
-
-
-def test_a_snapshot_of_another_server_is_noticed_as_well(tmp_path: Path) -> None:
-    with stored(tmp_path):
-        pass
-    with opened(tmp_path) as one, opened(tmp_path) as two:
-        first, second = (Host(store, lambda _: None) for store in (one, two))
-        second.advance(5)
-        second.snapshot()
-        first.receive(1, update(0))
+        with opened(tmp_path) as other:
+            third = Host(other, lambda _: None)
+            third.advance(9)
+            third.snapshot()  # which is noticed as lines are
+        again.receive(1, update(6))
         with pytest.raises(TakenOverError):
-            first.flush()
-
-
-def test_people_may_change_who_is_in_the_fleet_beside_a_server(tmp_path: Path) -> None:
-    with stored(tmp_path):
-        pass
-    with opened(tmp_path) as one, opened(tmp_path) as two:
-        host = Host(one, lambda _: None)
-        two.add("new")
-        host.receive(0, update(0))
-        host.advance(3)
-        host.snapshot()
-        assert one.lines() == 1
+            again.flush()

@@ -6,6 +6,7 @@ import pytest
 
 from paofed.live.journal.database import StoreError
 from paofed.live.journal.store import Store
+from tests.effort import some
 from tests.live.fleets import live, manifest, opened, records, stored, update
 from tests.live.stores import lived
 
@@ -20,10 +21,11 @@ def fleet(tmp_path: Path) -> Path:
 
 def test_every_tick_that_was_is_computed_bit_for_bit(fleet: Path) -> None:
     with opened(fleet) as store:
-        assert len(store.snapshots()) < 12
-        for tick in range(61):
-            assert store.at(tick).server.digest() == lived(tick).digest()
-            assert store.count_since(store.at(tick)) == 3 * (60 - tick)
+        assert len(store.snapshots.all()) < 12
+        for tick in (*some(range(60), everyday=12), 60):
+            moment = store.past.at(tick)
+            assert moment.server.digest() == lived(tick).digest()
+            assert store.past.count_since(moment) == 3 * (60 - tick)
 
 
 def test_what_was_accepted_ahead_of_time_counts_when_it_arrived(tmp_path: Path) -> None:
@@ -40,11 +42,13 @@ def test_what_was_accepted_ahead_of_time_counts_when_it_arrived(tmp_path: Path) 
             if tick % 5 == 2:
                 store.snapshot(coordinator, keep=1e6)
         for tick, w in models.items():
-            moment = store.at(tick)
+            moment = store.past.at(tick)
             assert moment.server.w.tobytes() == w.tobytes()
             # All that came since makes the present of it.
             moment.server.recover(
-                record for record in store.since(moment) if record not in moment.server.waiting()
+                record
+                for record in store.past.since(moment)
+                if record not in moment.server.waiting()
             )
             moment.server.close(12)
             assert moment.server.w.tobytes() == coordinator.w.tobytes()
@@ -59,11 +63,11 @@ def test_a_tick_before_an_epoch_is_computed_under_what_held_then(fleet: Path) ->
         live(store, begun, range(60, 70), snapshots=5, keep=1e6)
         expected = {tick: lived(tick).w.tobytes() for tick in (30, 59, 60)}
         for tick, w in expected.items():
-            moment = store.at(tick)
+            moment = store.past.at(tick)
             assert moment.server.w.tobytes() == w
             assert moment.server.manifest == manifest()
-        assert store.at(70).server.w.tobytes() == begun.w.tobytes()
-        assert store.at(61).server.manifest == begun.manifest
+        assert store.past.at(70).server.w.tobytes() == begun.w.tobytes()
+        assert store.past.at(61).server.manifest == begun.manifest
         assert store.verify().agrees
 
 
@@ -72,11 +76,11 @@ def test_what_is_no_longer_there_is_refused(fleet: Path) -> None:
         coordinator = store.recover()
         coordinator.close(64)
         store.snapshot(coordinator, keep=10)
-        oldest = store.reaches()
+        oldest = store.past.reaches()
         assert 0 < oldest <= 54
-        store.at(oldest)
+        store.past.at(oldest)
         with pytest.raises(StoreError, match=f"begins with tick {oldest}"):
-            store.at(oldest - 1)
+            store.past.at(oldest - 1)
 
 
 def test_the_tick_in_which_an_epoch_began_is_that_of_before_or_refused(tmp_path: Path) -> None:
@@ -89,12 +93,12 @@ def test_the_tick_in_which_an_epoch_began_is_that_of_before_or_refused(tmp_path:
         store.begin_epoch(begun, "rolled back")
         begun.close(16)
         store.snapshot(begun, keep=10.0)  # seconds: just back to tick 6, in which the epoch began
-        assert store.at(6).server.w.tobytes() == before.w.tobytes()
+        assert store.past.at(6).server.w.tobytes() == before.w.tobytes()
         store.snapshot(begun, keep=9.0)
-        assert store.reaches() == 7
-        assert store.at(7).server.w.tobytes() == begun.w.tobytes()
+        assert store.past.reaches() == 7
+        assert store.past.at(7).server.w.tobytes() == begun.w.tobytes()
         with pytest.raises(StoreError, match="begins with tick 7"):
-            store.at(6)
+            store.past.at(6)
 
 
 def test_messages_are_replayed_within_one_lineage_alone(fleet: Path) -> None:
@@ -107,11 +111,11 @@ def test_messages_are_replayed_within_one_lineage_alone(fleet: Path) -> None:
 
     with opened(fleet) as store:
         begin(store, epoch=4, step_size=0.1)
-        store.require_unbroken(10)  # a step size is no matter of the server's
+        store.past.require_unbroken(10)  # a step size is no matter of the server's
         begin(store, epoch=5, step_size=0.1, lineage=1)
-        store.require_unbroken(66)
+        store.past.require_unbroken(66)
         with pytest.raises(StoreError, match=r"has begun anew .* \(in words\)"):
-            store.require_unbroken(65)
+            store.past.require_unbroken(65)
         begin(store, epoch=6, lineage=1, algorithm="pao-fed-c1")
         with pytest.raises(StoreError, match="before tick 70"):
-            store.require_unbroken(66)
+            store.past.require_unbroken(66)

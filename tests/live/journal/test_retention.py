@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from paofed.live.journal.host import Host
 from paofed.live.journal.retention import ALWAYS, Snapshot, deletable, kept
-from paofed.live.protocol.coordinator import Coordinator
-from tests.effort import long
+from tests.effort import effort, long
 from tests.live.fleets import live, manifest, opened, stored, update
-from tests.live.stores import PowerCutError, ask, lived
+from tests.live.stores import ask
 
 
 def rows(ticks: list[int], generations: list[int] | None = None) -> list[Snapshot]:
@@ -79,23 +78,20 @@ def host_of(store_folder: Path, ticks: int, keep: float) -> None:
 
 
 def test_the_journal_reaches_back_as_far_as_it_is_told_and_not_much_farther(tmp_path: Path) -> None:
-    host_of(tmp_path, 300, keep=KEEP)
+    ticks_lived = effort(everyday=150, thorough=300)
+    host_of(tmp_path / "young", 30, keep=KEEP)
+    with opened(tmp_path / "young") as store:
+        assert (store.lines.count(), store.snapshots.all()[0].tick) == (90, 0)
+    host_of(tmp_path, ticks_lived, keep=KEEP)
     with opened(tmp_path) as store:
-        ticks = [snapshot.tick for snapshot in store.snapshots()]
-        assert ticks[0] <= 300 - KEEP
-        assert ticks[0] >= 300 - KEEP - KEEP / 2 - 5
-        assert store.lines() == 3 * (300 - ticks[0])
+        ticks = [snapshot.tick for snapshot in store.snapshots.all()]
+        assert ticks[0] <= ticks_lived - KEEP
+        assert ticks[0] >= ticks_lived - KEEP - KEEP / 2 - 5
+        assert store.lines.count() == 3 * (ticks_lived - ticks[0])
         assert len(ticks) <= 12
         assert store.verify().agrees
-        assert store.verify().lines == store.lines()
+        assert store.verify().lines == store.lines.count()
     assert ask(tmp_path, "SELECT min(line) FROM journal") == [(3 * ticks[0] + 1,)]
-
-
-def test_nothing_is_deleted_while_it_is_younger(tmp_path: Path) -> None:
-    host_of(tmp_path, 30, keep=KEEP)
-    with opened(tmp_path) as store:
-        assert store.lines() == 90
-        assert store.snapshots()[0].tick == 0
 
 
 def test_the_age_is_that_of_the_ticks_as_they_were(tmp_path: Path) -> None:
@@ -107,13 +103,13 @@ def test_the_age_is_that_of_the_ticks_as_they_were(tmp_path: Path) -> None:
         begun = coordinator.under(slow)
         begun.rule.restore(coordinator.rule.arrays())
         store.begin_epoch(begun, "slower")
-        assert [store.tick_at(1.0 + s) for s in (0, 50, 99.5, 100, 109, 110)] == [
+        assert [store.epochs.tick_at(1.0 + s) for s in (0, 50, 99.5, 100, 109, 110)] == [
             *(0, 50, 99, 100),
             *(100, 101),
         ]
         live(store, begun, range(100, 103))
         store.snapshot(begun, keep=50.0)  # of which 30 are ticks of this length
-        assert store.snapshots()[0].tick == 80
+        assert store.snapshots.all()[0].tick == 80
 
 
 def test_manifests_go_with_their_lines(tmp_path: Path) -> None:
@@ -128,31 +124,11 @@ def test_manifests_go_with_their_lines(tmp_path: Path) -> None:
             coordinator = begun
         live(store, coordinator, range(40, 43))
         store.snapshot(coordinator, keep=15.0)
-        assert [epoch.generation for epoch in store.epochs()] == [3, 4, 5]
+        assert [epoch.generation for epoch in store.epochs.all()] == [3, 4, 5]
         assert store.is_intact()
         store.snapshot(coordinator)
-        assert [epoch.generation for epoch in store.epochs()] == [5]
+        assert [epoch.generation for epoch in store.epochs.all()] == [5]
         assert store.is_intact()
-
-
-@pytest.mark.parametrize("point", ["inside snapshot", "before snapshot's commit", "after snapshot"])
-def test_what_is_deleted_is_deleted_with_the_snapshot_or_not_at_all(
-    point: str, tmp_path: Path
-) -> None:
-    def sync(where: str) -> None:
-        if where == point:
-            raise PowerCutError
-
-    with stored(tmp_path) as store:
-        coordinator = store.recover()
-        live(store, coordinator, range(50))
-        with pytest.raises(PowerCutError):
-            store.snapshot(coordinator, sync, keep=10.0)
-    with opened(tmp_path) as store:
-        assert store.is_intact()
-        recovered = store.recover()
-        recovered.close(50)
-        assert recovered.digest() == lived(50).digest()
 
 
 @long
@@ -169,13 +145,6 @@ def test_the_disk_that_is_expected_is_about_what_it_takes(tmp_path: Path) -> Non
         assert young.disk(1000).expected > expected + 500 * 3 * line
 
 
-def test_a_fleet_without_lines_expects_little(tmp_path: Path) -> None:
-    with stored(tmp_path) as store:
-        disk = store.disk(1000)
-        assert isinstance(store.recover(), Coordinator)
-        assert disk.expected < disk.most
-
-
 def test_what_an_epoch_began_with_stays_though_nobody_is_heard(tmp_path: Path) -> None:
     """Its first ticks cannot be computed from anything else."""
     with stored(tmp_path / "fleet") as store:
@@ -183,7 +152,8 @@ def test_what_an_epoch_began_with_stays_though_nobody_is_heard(tmp_path: Path) -
         for tick in (5, 9):
             coordinator.close(tick)
             store.snapshot(coordinator, keep=100.0)
-        assert [snapshot.tick for snapshot in store.snapshots()] == [0, 9]
-        assert {snapshot.line for snapshot in store.snapshots()} == {0}
+        assert store.disk(1000).expected < store.disk(1000).most
+        assert [snapshot.tick for snapshot in store.snapshots.all()] == [0, 9]
+        assert {snapshot.line for snapshot in store.snapshots.all()} == {0}
         assert store.verify().agrees
         assert store.recover().tick == 9

@@ -4,12 +4,12 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
-from paofed.core.columns.words import Compass, OneHot
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import NONE_REPORTED
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.live.protocol.seen import Seen
 from tests.live.fleets import manifest
 
@@ -30,13 +30,13 @@ READING: dict[str, float | str] = {**MEASURED, **BEFORE, "time": 1_719_835_262.0
 
 def seeing() -> Manifest:
     """A fleet that sees columns of every kind, with linear terms; its target is a logarithm."""
-    inputs = [Scaling(name=name) for name in ("a", "b", "angle", "wind", "kind")]
-    inputs[0] = Scaling(name="a", low=-5.0, high=5.0)
+    inputs = [Quantity(name=name) for name in ("a", "b", "angle", "wind", "kind")]
+    inputs[0] = Quantity(name="a", low=-5.0, high=5.0)
     target = Number("y", 1.0, 0.5, logarithm=True)
     return manifest(
         features=24,
         inputs=tuple(inputs),
-        target=Scaling(name="y", low=-0.9),
+        target=Quantity(name="y", low=-0.9),
         seen=Seen(COLUMNS, target),
         linear=tuple((-1.0 - i, 1.0 + i / 2) for i in range(12)),
         tick_seconds=3600.0,

@@ -9,7 +9,7 @@ from paofed.core.columns.calendar import Calendar
 from paofed.core.columns.numbers import Number
 from paofed.errors import InputError
 from paofed.live.model.inputs import inputs_of, instant, values_of
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from tests.live.model.models import READING, seeing_model
 
 INPUTS = seeing_model().predictor.inputs
@@ -78,7 +78,7 @@ def test_a_missing_value_and_what_is_no_reading() -> None:
 def test_a_name_cannot_be_both_an_input_and_the_time() -> None:
     columns = (Number("time"), Calendar("time", "hour"))
     with pytest.raises(InputError, match="time is both an input and the time of a reading"):
-        inputs_of(columns, [Scaling(name="time")])
+        inputs_of(columns, [Quantity(name="time")])
 
 
 @pytest.mark.parametrize(

@@ -33,17 +33,16 @@ ROWS = [[0.5, 1.5], [-2.0, 1e-3]]
     [
         "0.5,1.5\n-2,1e-3\n",
         "0.5, 1.5\r\n -2.0 ,0.001",
+        "\n \n0.5,1.5\n-2,1e-3",
         '"0.5","1.5"\n-2,1e-3\n',
         "a,b\n0.5,1.5\n-2,1e-3\n",
         " a , b \n\n0.5,1.5\n  \n-2,1e-3\n\n",
         "\ufeffa,b\n0.5,1.5\n-2,1e-3\n",
         "\ufeff0.5,1.5\n-2,1e-3\n",
         "b,a\n1.5,0.5\n1e-3,-2\n",
-        "b,note,a\n1.5,x,0.5\n1e-3,,-2\n",
         "a,b,note\n0.5,1.5,x\n-2,1e-3\n",
         'note,a,b\n"x, y",0.5,1.5\nz,-2,1e-3\n',
         "# made by hand\nb,a\n1.5,0.5\n1e-3,-2\n",
-        "# made by hand\n0.5,1.5\n-2,1e-3\n",
         "# made, it seems, by hand\nb,a\n1.5,0.5\n1e-3,-2\n",
         "0.5,x\nb,a\n1.5,0.5\n1e-3,-2\n",
         "x,y\nb,a\n1.5,0.5\n1e-3,-2\n",
@@ -53,36 +52,8 @@ ROWS = [[0.5, 1.5], [-2.0, 1e-3]]
         "0.5,1.5\nNA,NA\n-2,1e-3\n",
         '{"a": 0.5, "b": 1.5}\n{"b": 1e-3, "a": -2}\n',
         '{"a": 0.5, "b": 1.5, "note": [1, {}]}\n  {"b": "1e-3", "a": "-2"}\n',
-        '0.5,1.5\n{"a": -2, "b": 1e-3}\n',
         'b,a\n1.5,0.5\n{"a": -2, "b": 1e-3}\n',
         '{"a": 0.5, "b": 1.5}\nb,a\n1e-3,-2\n',
-    ],
-    ids=[
-        "positional",
-        "spaces",
-        "quotes",
-        "header",
-        "header and blank lines",
-        "byte order mark before a header",
-        "byte order mark before numbers",
-        "another order",
-        "another order and more columns",
-        "more columns behind",
-        "more columns before",
-        "a word before a header",
-        "a word before numbers",
-        "words before a header",
-        "a broken line before a header",
-        "another header before a header",
-        "broken lines before numbers",
-        "two tables with a header each",
-        "a header behind numbers",
-        "words between numbers",
-        "JSON",
-        "JSON with more, and numbers as text",
-        "JSON behind CSV",
-        "JSON behind a header",
-        "a header behind JSON",
     ],
 )
 def test_every_form_is_the_same_numbers(text: str) -> None:
@@ -94,36 +65,20 @@ def test_every_form_is_the_same_numbers(text: str) -> None:
     assert [values for values in found if values is not None] == ROWS
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "a,b\n", "\ufeff\n"])
-def test_nothing_is_nothing(text: str) -> None:
-    assert read(text) == []
+@pytest.mark.parametrize("empty", ["1,2", "1,2,  ", '1,2,""', "a,b\n1,2", "y,b,a\n,2,1"])
+def test_the_target_may_be_missing(empty: str) -> None:
+    for text in (empty, '{"a": 1, "b": 2}', '{"a": 1, "b": 2, "y": null}'):
+        ((a, b, y),) = read(text, "aby", optional=1)
+        assert (a, b) == (1.0, 2.0)
+        assert math.isnan(y)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1,2\n",
-        "1,2,\n",
-        "1,2,  \n",
-        '1,2,""\n',
-        "a,b\n1,2\n",
-        "a,b,y\n1,2\n",
-        "y,b,a\n,2,1\n",
-        "b,a,y\n2,1,\n",
-        '{"a": 1, "b": 2}\n',
-        '{"a": 1, "b": 2, "y": null}\n',
-        '{"a": 1, "b": 2, "y": ""}\n',
-    ],
-)
-def test_the_target_may_be_missing(text: str) -> None:
-    ((a, b, y),) = read(text, "aby", optional=1)
-    assert (a, b) == (1.0, 2.0)
-    assert math.isnan(y)
-
-
-@pytest.mark.parametrize("text", ["1,2,3\n", "y,a,b\n3,1,2\n", '{"y": 3, "a": 1, "b": 2}\n'])
-def test_the_target_may_be_there(text: str) -> None:
-    assert read(text, "aby", optional=1) == [[1.0, 2.0, 3.0]]
+def test_the_target_may_be_there_and_is_then_a_number() -> None:
+    for text in ("1,2,3", "y,a,b\n3,1,2", '{"y": 3, "a": 1, "b": 2}'):
+        assert read(text, "aby", optional=1) == [[1.0, 2.0, 3.0]]
+    for line in ("1", "1,2,x", "1,2,3,4", "1,2,nan", '{"a":1,"b":2,"y":false}'):
+        says = f"line 1 is {line!r}: expected 2 or 3 finite numbers (a, b, y)"
+        assert refusal(line, "aby", optional=1) == says
 
 
 @pytest.mark.parametrize(
@@ -132,29 +87,24 @@ def test_the_target_may_be_there(text: str) -> None:
         "0.5",
         "0.5,1.5,2.5",
         "0.5,x",
-        "0.5,",
         ",1.5",
         "nan,1.5",
-        "0.5,inf",
         "0.5,-Infinity",
         "0.5,1e999",
         "0.5;1.5",
-        "0.5 1.5",
+        "0.5," + "1" * 200_000,  # longer than csv takes
         '"0.5',
         '"0.5"x,1.5',
         "True,1.5",
         "c,d",
         "[0.5, 1.5]",
         '{"a": 0.5}',
-        '{"a": 0.5, "b": null}',
         '{"a": 0.5, "b": ""}',
         '{"a": 0.5, "b": NaN}',
-        '{"a": 0.5, "b": Infinity}',
         '{"a": 0.5, "b": "nan"}',
         '{"a": 0.5, "b": 1e999}',
         '{"a": 0.5, "b": true}',
         '{"a": 0.5, "b": [1.5]}',
-        '{"a": 0.5, "b": {"b": 1.5}}',
         '{"a": 0.5, "b": 1' + "0" * 400 + "}",
         '{"a": 0.5, "b": 1.5',
         '{"a": 0.5 "b": 1.5}',
@@ -170,23 +120,20 @@ def test_a_bad_line_is_told_with_its_number(line: str) -> None:
     assert refusal(f"1,2\n\ufeff{line}") == f"line 2 {says}"
 
 
-@pytest.mark.parametrize("line", ["1", "1,2,x", "1,2,3,4", "1,2,nan", '{"a":1,"b":2,"y":false}'])
-def test_a_bad_line_where_the_target_may_be_missing(line: str) -> None:
-    says = f"line 1 is {line!r}: expected 2 or 3 finite numbers (a, b, y)"
-    assert refusal(line, "aby", optional=1) == says
-
-
-def test_a_line_that_is_longer_than_its_header() -> None:
-    assert refusal("b,a\n1,2,3\n").startswith("line 2 is '1,2,3': expected 2 finite numbers")
-    assert refusal("b,x,a\n1,2\n").startswith("line 2 is '1,2': expected 2 finite numbers")
-
-
-def test_a_line_is_never_read_on_into_the_next() -> None:
-    assert refusal('"0.5\n",1.5\n').startswith("line 1 is '\"0.5': expected 2")
-
-
-def test_a_field_longer_than_csv_takes() -> None:
-    assert refusal("0.5," + "1" * 200_000).startswith("line 1 is '0.5,111")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("b,a\n1,2,3\n", "line 2 is '1,2,3': expected 2 finite numbers"),
+        ("b,x,a\n1,2\n", "line 2 is '1,2': expected 2 finite numbers"),
+        ('"0.5\n",1.5\n', "line 1 is '\"0.5': expected 2"),  # never read on into the next
+        ("B, A", "line 1 is 'B, A': expected 2 finite numbers"),
+        ("a,b,a\n0.5,1.5,9\n", "the header has 'a' more than once: a, b, a"),
+        ("0.5,1.5\na,b,a\n", "the header has 'a' more than once: a, b, a"),
+        ("a, temperature\n1,2\n", "the header has no column 'b': it has a, temperature"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, says: str) -> None:
+    assert refusal(text).startswith(says)
 
 
 @pytest.mark.parametrize("words", ["B,A", "load,hour", "B,A,", "# made, by hand", "x\nB,A\nx"])
@@ -203,51 +150,17 @@ def test_numbers_behind_words_that_may_be_their_header_are_refused(words: str, b
     assert reader.parse("1,2") == [2.0, 1.0]
 
 
-def test_words_that_may_be_a_header_are_told() -> None:
-    reader = Reader(["a", "b"])
-    with pytest.raises(InputError, match="line 1 is 'B, A': expected 2 finite numbers"):
-        reader.parse("B, A")
-    with pytest.raises(HeaderError) as refused:
-        reader.parse("1,2")
-    assert str(refused.value) == (
-        "line 2 is '1,2', and nobody knows which number is which: B, A may be its header "
-        "(expected a, b)"
-    )
-
-
-def test_a_header_with_a_name_twice_is_told() -> None:
-    says = "the header has 'a' more than once: a, b, a"
-    assert refusal("a,b,a\n0.5,1.5,9\n") == says
-    assert refusal("0.5,1.5\na,b,a\n") == says
-
-
 def test_names_that_are_numbers_are_a_header_in_the_first_line_alone() -> None:
     assert read("2,1\n5,6\n2,1\n", "12") == [[6.0, 5.0], [1.0, 2.0]]
 
 
-def test_a_header_without_a_name_is_told_with_what_it_has() -> None:
-    says = "the header has no column 'b': it has a, temperature"
-    assert refusal("a, temperature\n1,2\n") == says
-    assert refusal("y,b\n1,2\n", "aby", optional=1) == "the header has no column 'a': it has y, b"
-
-
-def test_after_a_bad_header_no_number_is_taken_for_another() -> None:
+@pytest.mark.parametrize("header", ["b,temperature", "b"])
+def test_after_a_bad_header_no_number_is_taken_for_another(header: str) -> None:
     reader = Reader(["a", "b"])
-    for line in ("b,temperature", "1,2", "3,4"):
+    for line in (header, "1,2", "3,4"):
         with pytest.raises(HeaderError, match="the header has no column 'a'"):
             reader.parse(line)
     assert reader.parse('{"a": 1, "b": 2}') == [1.0, 2.0]
-
-
-def test_after_a_bad_line_it_goes_on() -> None:
-    reader = Reader(["a", "b"])
-    assert reader.parse("b,a\n") is None
-    with pytest.raises(InputError, match="line 2 is 'x'"):
-        reader.parse("x\n")
-    assert reader.parse("\n") is None
-    assert reader.parse("1,2\n") == [2.0, 1.0]
-    with pytest.raises(InputError, match="line 5 is 'y'"):
-        reader.parse("y\n")
 
 
 @pytest.mark.parametrize("before", ["1,2,3", "a,b,y", '{"a": 1, "b": 2}\na,b,y'])
@@ -260,13 +173,6 @@ def test_a_stray_word_is_passed_over(word: str, before: str) -> None:
         reader.parse(word)
     assert not isinstance(refused.value, HeaderError)
     assert reader.parse("4,5,6") == [4.0, 5.0, 6.0]
-
-
-def test_too_few_names_before_the_first_numbers_are_a_bad_header() -> None:
-    reader = Reader(["a", "b"])
-    for line in ("b", "1,2"):
-        with pytest.raises(HeaderError, match="the header has no column 'a': it has b"):
-            reader.parse(line)
 
 
 def test_other_names_are_found_in_the_header_and_in_json() -> None:
@@ -338,21 +244,17 @@ def test_any_line_is_numbers_or_one_clear_error(line: str, header: bool) -> None
     assert values is None or (len(values) == 2 and all(map(math.isfinite, values)))
 
 
-def test_a_file_is_opened_without_its_byte_order_mark(tmp_path: Path) -> None:
+def test_a_file_is_opened_without_its_byte_order_mark_or_is_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbfa,b\r\n1,2\r\n")
     with opened(tmp_path / "x.csv") as lines:
         assert lines.read() == "a,b\n1,2\n"
-
-
-def test_without_a_file_it_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, says in (("missing.csv", "No such file"), (".", "directory")):
+        with pytest.raises(FileError, match=f"cannot be read: .*{says}"):
+            opened(tmp_path / name)
     stdin = io.StringIO("1,2\n")
     monkeypatch.setattr("sys.stdin", stdin)
     with opened(None) as lines:
         assert lines is stdin
     assert not stdin.closed
-
-
-@pytest.mark.parametrize(("name", "says"), [("missing.csv", "No such file"), (".", "directory")])
-def test_a_file_that_cannot_be_opened(name: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=f"cannot be read: .*{says}"):
-        opened(tmp_path / name)

@@ -3,8 +3,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from paofed.core.columns.categories import Compass
 from paofed.core.columns.numbers import Number
-from paofed.core.columns.words import Compass
 from paofed.errors import InputError
 from paofed.live.model.sample_lines import Row, SampleReader
 from paofed.live.protocol.manifest import Manifest

@@ -34,20 +34,11 @@ def hub() -> Hub:
     return Hub()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "topic", "right"),
-    [
-        ("g/c2", "g/c2", True),
-        ("g/c2", "g/c", False),
-        ("g/+/u", "g/3/u", True),
-        ("g/+/u", "g/3/d", False),
-        ("g/+/u", "g/3/4/u", False),
-        ("g/+", "g", False),
-        ("+/+/u", "g/3/u", True),
-    ],
-)
-def test_one_part_of_a_topic_may_be_anything(pattern: str, topic: str, right: bool) -> None:
-    assert matches(pattern, topic) == right
+def test_one_part_of_a_topic_may_be_anything() -> None:
+    for pattern, topic in (("g/c2", "g/c2"), ("g/+/u", "g/3/u"), ("+/+/u", "g/3/u")):
+        assert matches(pattern, topic)
+    for pattern, topic in (("g/c2", "g/c"), ("g/+/u", "g/3/d"), ("g/+/u", "g/3/4/u"), ("g/+", "g")):
+        assert not matches(pattern, topic)
 
 
 def test_a_message_reaches_those_who_listen(hub: Hub) -> None:

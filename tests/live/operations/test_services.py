@@ -21,6 +21,7 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.operations.services import services
 from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, now_manifest, until
+from tests.live.in_memory import folder_in_memory
 from tests.system import needs
 
 BROKER, SERVER = "paofed-g-broker.service", "paofed-g-server.service"
@@ -76,18 +77,15 @@ def systemd(*words: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["fleet", "a fleet: 100% $HOME"])
-def test_systemd_reads_the_units(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_systemd_reads_the_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/bin")
-    out = tmp_path / "units"
-    folder = fleet(tmp_path / name).folder
+    out = tmp_path / "services"
+    folder = fleet(tmp_path / "a fleet: 100% $HOME").folder
     program = tmp_path / "its own" / "paofed"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    words = ["fleet", "units", str(folder), "--out", str(out), "--program", str(program)]
+    words = ["fleet", "services", str(folder), "--out", str(out), "--program", str(program)]
     needs("mosquitto")
     assert main(words) == 0
     paths = sorted(str(path) for path in out.iterdir())
@@ -124,8 +122,14 @@ def test_the_commands_of_the_units_are_a_fleet_at_work(tmp_path: Path) -> None:
     until((place / "state.npz").is_file)  # a device that is told to end saves what it knows
 
 
-def test_what_a_service_must_not_do(tmp_path: Path) -> None:
-    found = fleet(tmp_path / "fleet")
+@pytest.fixture(scope="module")
+def found() -> Iterator[Fleet]:
+    """A fleet of which nothing is asked but what its services would say."""
+    with folder_in_memory() as folder:
+        yield fleet(folder / "fleet")
+
+
+def test_what_a_service_must_not_do(found: Fleet) -> None:
     written = services(found.folder, found.settings, Path("/opt/paofed/bin/paofed"))
     for unit in written.values():
         assert values(unit, "ProtectSystem") == ["strict"]
@@ -142,17 +146,15 @@ def test_what_a_service_must_not_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "home"), [("/home/ann/bin/paofed", "read-only"), ("/opt/bin/paofed", "yes")]
 )
-def test_what_a_service_uses_is_not_hidden_from_it(program: str, home: str, tmp_path: Path) -> None:
-    found = fleet(tmp_path / "fleet")
+def test_what_a_service_uses_is_not_hidden_from_it(program: str, home: str, found: Fleet) -> None:
     unit = services(found.folder, found.settings, Path(program))[SERVER]
     assert values(unit, "ProtectHome") == [home]
-    hidden = not str(tmp_path).startswith(("/tmp/", "/var/tmp/"))  # noqa: S108 (names)
+    hidden = not str(found.folder).startswith(("/tmp/", "/var/tmp/"))  # noqa: S108 (names)
     assert values(unit, "PrivateTmp") == ["yes" if hidden else "no"]
 
 
-def test_low_ports_need_a_capability_and_nothing_else_has_one(tmp_path: Path) -> None:
-    folder = fleet(tmp_path / "fleet").folder
-    written = services(folder, Settings(name="g", port=883, http="127.0.0.1:80"))
+def test_low_ports_need_a_capability_and_nothing_else_has_one(found: Fleet) -> None:
+    written = services(found.folder, Settings(name="g", port=883, http="127.0.0.1:80"))
     for name, unit in written.items():
         needed = ["CAP_NET_BIND_SERVICE"] if name in (BROKER, SERVER) else [""]
         assert values(unit, "CapabilityBoundingSet") == needed
@@ -160,16 +162,15 @@ def test_low_ports_need_a_capability_and_nothing_else_has_one(tmp_path: Path) ->
 
 
 def test_a_path_that_cannot_stand_in_a_unit(tmp_path: Path) -> None:
-    folder = fleet(tmp_path / "two\nlines").folder
+    (tmp_path / "two\nlines").mkdir()
     with pytest.raises(InputError, match="cannot stand in a unit"):
-        services(folder, Settings(name="g"))
+        services(tmp_path / "two\nlines", Settings(name="g"))
 
 
 def test_without_a_folder_they_are_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    found: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = fleet(tmp_path / "fleet")
-    assert main(["fleet", "units", str(found.folder)]) == 0
+    assert main(["fleet", "services", str(found.folder)]) == 0
     printed, told = capsys.readouterr()
     for name, unit in services(found.folder, found.settings).items():
         assert f"# {name}\n{unit}" in printed

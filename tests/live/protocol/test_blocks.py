@@ -55,14 +55,6 @@ def test_what_arrives_is_the_window_within_a_level(
     assert up.can_travel(block)
 
 
-@given(models, bits, st.integers(0, 500))
-def test_the_same_model_device_and_tick_make_the_same_bytes(
-    w: FloatArray, width: int, tick: int
-) -> None:
-    one, other = agreed(width, width), agreed(width, width)
-    assert one.up.written(w, 3, tick).tobytes() == other.up.written(w, 3, tick).tobytes()
-
-
 def test_rounding_is_drawn_by_seed_device_tick_and_direction() -> None:
     w, made = np.linspace(-1.0, 1.0, FEATURES), agreed(3, 3)
     whole = {"shared": FEATURES, "algorithm": "quantised"}

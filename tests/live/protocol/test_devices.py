@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -91,16 +92,6 @@ def test_a_new_device_was_never_seen() -> None:
     assert [devices.knows(k) for k in (3, 19, 20)] == [True, False, True]
 
 
-def test_a_device_that_is_added_again_is_left_as_it_was() -> None:
-    devices = Devices(5)
-    devices.add(2)
-    devices.mark(2, 4)
-    devices.good(2, 4)
-    devices.add(2)
-    assert devices.has(2, 4)
-    assert devices.last_seen[2] == 4
-
-
 def test_refusals_count_in_a_row() -> None:
     devices = Devices(5)
     devices.add(1)
@@ -135,12 +126,6 @@ def test_it_comes_back_from_arrays_and_shares_none() -> None:
     assert not devices.knows(40)
 
 
-def test_nobody_takes_no_room() -> None:
-    arrays = Devices(5).arrays()
-    assert {column.size for column in arrays.values()} == {0}
-    assert len(Devices.of(arrays)) == 0
-
-
 @pytest.mark.parametrize("one_by_one", [True, False])
 def test_a_device_takes_less_than_200_bytes(one_by_one: bool) -> None:
     devices = Devices(60 + TOLERANCE + 1)
@@ -154,44 +139,24 @@ def test_a_device_takes_less_than_200_bytes(one_by_one: bool) -> None:
     assert saved < 200 * 10_000
 
 
-def test_messages_are_counted_device_by_device_until_they_are_forgotten() -> None:
+@pytest.mark.parametrize(
+    ("count", "other"), [(Devices.hear, "hellos"), (Devices.greet, "heard")], ids=["all", "hellos"]
+)
+def test_messages_are_counted_device_by_device_until_the_tick_is_over(
+    count: Callable[[Devices, int], int], other: str
+) -> None:
     devices = Devices(5)
     devices.add(1)
     devices.add(2)
-    assert [devices.hear(1) for _ in range(3)] == [1, 2, 3]
-    assert devices.hear(2) == 1
-    devices.add(90)
-    assert (devices.hear(90), devices.hear(1)) == (1, 4)
-    devices.new_tick()
-    assert (devices.hear(1), devices.hear(2)) == (1, 1)
-
-
-def test_hellos_are_counted_device_by_device_until_the_tick_is_over() -> None:
-    devices = Devices(5)
-    devices.add(1)
-    devices.add(2)
-    assert [devices.greet(1) for _ in range(3)] == [1, 2, 3]
-    assert devices.greet(2) == 1
-    assert not devices.heard.any()  # a count of its own
-    devices.add(90)
-    assert (devices.greet(90), devices.greet(1)) == (1, 4)
-    devices.new_tick()
-    assert [devices.greet(k) for k in (1, 2, 90)] == [1, 1, 1]
-
-
-def test_a_new_tick_forgets_what_is_counted_by_the_tick_and_nothing_else() -> None:
-    devices = Devices(5)
-    devices.add(1)
-    devices.mark(1, 3)
-    devices.good(1, 3)
-    devices.refuse(1, "length", 5)
-    devices.hear(1)
-    devices.greet(1)
     before = {name: column.tolist() for name, column in devices.arrays().items()}
-    devices.new_tick()
-    assert not devices.heard.any()
-    assert not devices.hellos.any()
+    assert [count(devices, 1) for _ in range(3)] == [1, 2, 3]
+    assert count(devices, 2) == 1
+    assert not getattr(devices, other).any()  # a count of its own
     assert {name: column.tolist() for name, column in devices.arrays().items()} == before
+    devices.add(90)
+    assert (count(devices, 90), count(devices, 1)) == (1, 4)
+    devices.new_tick()
+    assert [count(devices, k) for k in (1, 2, 90)] == [1, 1, 1]
 
 
 def test_the_count_of_messages_stops_before_it_would_begin_anew() -> None:

@@ -15,7 +15,7 @@ from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest, short
-from paofed.live.protocol.served import SERVED
+from paofed.live.protocol.served import served_names
 from paofed.simulate.engines.reference import ticks
 from paofed.world.trace import Trace
 from tests.effort import some
@@ -31,7 +31,7 @@ def live_models(trace: Trace, agreed: Manifest, folder: Path) -> list[np.ndarray
     """
     store = Store.create(folder, agreed)
     for k in range(trace.clients):
-        store.add(str(k))
+        store.roster.add(str(k))
     answers: list[Send] = []
     host = Host(store, answers.append, snapshot_every=7)
     # Nothing is repeated while it may still arrive, and nobody asks again: a trace loses nothing.
@@ -81,7 +81,7 @@ def compare(trace: Trace, agreed: Manifest, folder: Path) -> None:
         assert model.tobytes() == state.server.tobytes(), f"tick {info.tick}"
 
 
-@pytest.mark.parametrize(("name", "max_age"), some(product(SERVED, [3, 0]), everyday=6))
+@pytest.mark.parametrize(("name", "max_age"), some(product(served_names(), [3, 0]), everyday=4))
 def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None:
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12)
     shared = 12 if name == "online-fedsgd" else 5
@@ -89,7 +89,7 @@ def test_every_served_algorithm(name: str, max_age: int, tmp_path: Path) -> None
     compare(trace, agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize(("max_age", "name"), some(product([3, 0], SERVED), everyday=5))
+@pytest.mark.parametrize(("max_age", "name"), some(product([3, 0], served_names()), everyday=3))
 def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
     """All begin with the manifest's model; a device learns alone until its hello is answered."""
     trace = small_trace(seed=max_age, ticks=60, clients=6, features=12, newcomers=True)
@@ -100,7 +100,9 @@ def test_a_start_and_newcomers(name: str, max_age: int, tmp_path: Path) -> None:
     compare(replace(trace, start=agreed.begins_with), agreed, tmp_path / "fleet")
 
 
-@pytest.mark.parametrize(("newcomers", "name"), some(product([False, True], SERVED), everyday=5))
+@pytest.mark.parametrize(
+    ("newcomers", "name"), some(product([False, True], served_names()), everyday=3)
+)
 def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -> None:
     """A device takes them over with the whole model alone."""
     numbers = {"algorithm": name, "features": 12, "shared": 12 if name == "online-fedsgd" else 5}
@@ -120,7 +122,7 @@ def test_linear_terms_of_their_own(name: str, newcomers: bool, tmp_path: Path) -
             ["pao-fed-u1", "pao-fed-c2", "online-fedsgd"],
             [{"aside": True}, {"aside": False, "bound": None}],
         ),
-        everyday=4,
+        everyday=2,
     ),
 )
 def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ def test_bounded_influence(name: str, options: dict[str, Any], tmp_path: Path) -
     compare(trace, manifest(algorithm=name, features=12, shared=shared, **bounds), tmp_path / "a")
 
 
-@pytest.mark.parametrize("max_age", [0, 3])
+@pytest.mark.parametrize("max_age", some([3, 0], everyday=1))
 def test_a_rule_that_keeps_more_than_a_model_and_draws(
     max_age: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

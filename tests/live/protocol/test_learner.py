@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from paofed.core.learners import FORGETFUL, Chosen, learner_of
+from paofed.core.learners import AGREED, Chosen, learner_of
 from paofed.core.parts import Part
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.messages import Model, encode
-from paofed.live.protocol.scaling import ManifestError
+from paofed.live.protocol.quantity import ManifestError
 from tests.live.fleets import f32, manifest
 
 X = np.random.default_rng(4).normal(size=(40, 2))
@@ -29,7 +29,7 @@ def test_a_manifest_names_a_learner_only_where_there_is_one() -> None:
     assert Manifest.from_json(other.to_json()) == other
 
 
-@pytest.mark.parametrize("name", FORGETFUL)
+@pytest.mark.parametrize("name", AGREED)
 def test_a_device_learns_as_the_learner_does(name: str) -> None:
     edge = Edge(manifest(learner=name, forgetting=0.8, bound=6.0), 1)
     edge.receive(encode(Model(3, 10, f32(*range(1, 9)))), 0.0)
@@ -43,7 +43,7 @@ def test_a_device_learns_as_the_learner_does(name: str) -> None:
     assert edge.w.tobytes() == state.w.tobytes()
 
 
-@pytest.mark.parametrize("name", FORGETFUL)
+@pytest.mark.parametrize("name", AGREED)
 def test_what_a_learner_keeps_survives_a_power_cut(name: str) -> None:
     agreed = manifest(learner=name)
     edge, back = Edge(agreed, 1), Edge(agreed, 1)

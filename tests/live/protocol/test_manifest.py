@@ -1,6 +1,7 @@
 """What a fleet agrees on, and what cannot be followed."""
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from paofed.core.features import Ranges, draw_map
 from paofed.core.random import key_of
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import LONGEST_AGE, Manifest, short
-from paofed.live.protocol.scaling import ManifestError, Scaling
-from paofed.live.protocol.served import SERVED
+from paofed.live.protocol.quantity import ManifestError, Quantity
+from paofed.live.protocol.served import served_names
 from tests.live.fleets import manifest
 
 
@@ -33,19 +34,19 @@ printable = st.characters(
     exclude_categories=("C", "Z"), include_characters=" ", exclude_characters=',"'
 )
 names = st.text(printable, min_size=1, max_size=5).filter(lambda text: text == text.strip())
-scalings = st.builds(Scaling, name=names, offset=st.floats(-1e6, 1e6), scale=st.floats(1e-6, 1e6))
+measured = st.builds(Quantity, name=names, offset=st.floats(-1e6, 1e6), scale=st.floats(1e-6, 1e6))
 
 
-def distinct(target: str) -> st.SearchStrategy[tuple[Scaling, ...]]:
-    inputs = scalings.filter(lambda scaling: scaling.name != target)
-    some = st.lists(inputs, min_size=1, max_size=3, unique_by=lambda scaling: scaling.name)
+def distinct(target: str) -> st.SearchStrategy[tuple[Quantity, ...]]:
+    inputs = measured.filter(lambda quantity: quantity.name != target)
+    some = st.lists(inputs, min_size=1, max_size=3, unique_by=lambda quantity: quantity.name)
     return some.map(tuple)
 
 
 @given(
     st.builds(
         manifest,
-        algorithm=st.sampled_from([name for name in SERVED if name != "online-fedsgd"]),
+        algorithm=st.sampled_from([name for name in served_names() if name != "online-fedsgd"]),
         features=st.integers(5, 12),
         shared=st.integers(1, 5),
         kernel_width=st.floats(1e-3, 1e3),
@@ -56,7 +57,7 @@ def distinct(target: str) -> st.SearchStrategy[tuple[Scaling, ...]]:
         start=st.floats(1e-3, 1e10),
         epoch=st.integers(0, 255),
         inputs=distinct("the target"),
-        target=st.builds(Scaling, name=st.just("the target"), offset=st.floats(-1e6, 1e6)),
+        target=st.builds(Quantity, name=st.just("the target"), offset=st.floats(-1e6, 1e6)),
     )
 )
 def test_it_comes_back_from_json_as_it_was(agreed: Manifest) -> None:
@@ -65,7 +66,7 @@ def test_it_comes_back_from_json_as_it_was(agreed: Manifest) -> None:
     assert Manifest.from_json(text.encode()) == agreed
 
 
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("name", served_names())
 def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
     agreed = manifest(algorithm=name, shared=8 if name == "online-fedsgd" else 2)
     assert agreed.row.name == name
@@ -80,12 +81,13 @@ def test_every_served_row_is_one_exchange_per_contact(name: str) -> None:
         ("pao-fed-u0", "it sends back the window it has just received, which takes two round"),
         ("pso-fed", "its server picks who takes part before any contact"),
         ("online-fed", "its server picks who takes part before any contact"),
+        ("fed-ridge", "no live fleet keeps copies of sums yet"),
     ],
 )
 def test_rows_that_cannot_be_served_say_why(name: str, why: str) -> None:
     says = refusal(as_json(algorithm=name))
     assert says.startswith(f"{name} cannot be served: {why}")
-    assert says.endswith(f"(served: {', '.join(SERVED)})")
+    assert says.endswith(f"(served: {', '.join(served_names())})")
 
 
 def test_the_map_is_the_one_that_every_engine_draws() -> None:
@@ -116,15 +118,12 @@ def test_probes_are_written_with_few_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "features = 8", b"\xff\xfe", b"\x00"], ids=["empty", "cut", "toml", "x", "0"]
+    "text",
+    ["", "{", "features = 8", b"\xff\xfe", b"\x00", "[]", "null", "3", '"manifest"', "[" * 100_000],
+    ids=lambda text: repr(text)[:12],
 )
-def test_what_is_not_json(text: str | bytes) -> None:
-    assert refusal(text).startswith("the manifest is not JSON: ")
-
-
-@pytest.mark.parametrize("text", ["[]", "null", "3", '"manifest"'])
-def test_json_that_is_no_object(text: str) -> None:
-    assert refusal(text) == "the manifest is not a JSON object"
+def test_what_is_no_json_object(text: str | bytes) -> None:
+    assert re.match("the manifest is not (JSON: |a JSON object$)", refusal(text))
 
 
 def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
@@ -170,12 +169,11 @@ def test_finite_numbers_above_0(key: str, value: object) -> None:
         ("seed", 2**64, "0 to 2^64 - 1"),
         ("max_age", -1, "0 to 200"),
         ("max_age", 201, "0 to 200"),
+        ("inputs", (), "at least one input"),
     ],
 )
-def test_ranges(key: str, value: int, expected: str) -> None:
-    assert (
-        refusal(as_json(**{key: value})) == f"the manifest's {key} is {value}: expected {expected}"
-    )
+def test_ranges(key: str, value: object, expected: str) -> None:
+    assert refusal(as_json(**{key: value})).endswith(f" {value!r}: expected {expected}")
 
 
 @pytest.mark.parametrize(
@@ -183,10 +181,6 @@ def test_ranges(key: str, value: int, expected: str) -> None:
 )
 def test_the_ends_of_the_ranges_are_in_them(key: str, value: float) -> None:
     assert getattr(Manifest.from_json(as_json(**{key: value})), key) == value
-
-
-def test_a_million_features_are_the_most() -> None:
-    assert manifest(features=1_000_000).features == 1_000_000
 
 
 @pytest.mark.parametrize("value", [0.0009, 1e-300])
@@ -206,12 +200,6 @@ def test_a_name_can_stand_in_the_header_of_a_table(where: str, name: object) -> 
     assert says == f"the manifest's name of a number is {name!r}: expected text without , or \""
 
 
-@pytest.mark.parametrize("name", ["z", "outer temperature", "t'", "überall", "x=1; y", "湿度"])
-def test_names_that_are_right(name: str) -> None:
-    agreed = manifest(target=Scaling(name=name))
-    assert Manifest.from_json(agreed.to_json()).target.name == name
-
-
 @pytest.mark.parametrize(
     ("inputs", "target"), [(["a", "a"], "y"), (["a", "b", "a"], "y"), (["a", "y"], "y")]
 )
@@ -219,10 +207,6 @@ def test_every_name_is_given_once(inputs: list[str], target: str) -> None:
     changes = {"inputs": [{"name": name} for name in inputs], "target": {"name": target}}
     says = refusal(as_json(**changes))
     assert says == f"the manifest's list of names is {[*inputs, target]!r}: expected each one once"
-
-
-def test_a_fleet_has_inputs() -> None:
-    assert refusal(as_json(inputs=[])).endswith("expected at least one input")
 
 
 @pytest.mark.parametrize(
@@ -302,17 +286,6 @@ def test_another_map_is_noticed(probes: object) -> None:
     assert says == "the Fourier map drawn here is not the manifest's: upgrade paofed"
 
 
-def test_probes_may_be_missing_from_no_manifest() -> None:
-    values = json.loads(as_json())
-    del values["probes"]
-    assert "is not the manifest's" in refusal(json.dumps(values))
-
-
-@pytest.mark.parametrize("change", [{"seed": 2}, {"kernel_width": 1.001}])
-def test_probes_of_another_map(change: dict[str, float]) -> None:
-    assert "is not the manifest's" in refusal(as_json(**change))
-
-
 def test_the_last_bits_of_a_cosine_may_differ() -> None:
     probes = [[value + 5e-6 for value in row] for row in PROBES]
     assert Manifest.from_json(as_json(probes=probes)) == manifest()
@@ -356,10 +329,6 @@ def test_any_value_is_taken_or_refused_in_one_line(key: str, value: object) -> N
 def test_wrong_types_are_refused_as_everything_else(change: dict[str, object]) -> None:
     with pytest.raises(ManifestError):
         Manifest.from_json(as_json(**change))
-
-
-def test_json_that_is_nested_too_deep() -> None:
-    refusal("[" * 100_000)
 
 
 LINEAR = ((-1.0, 0.5), (0.0, 3.0))

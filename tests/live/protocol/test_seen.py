@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
-from paofed.core.columns.words import Compass, OneHot
 from paofed.errors import InputError
 from paofed.live.device.footprint import footprint
 from paofed.live.device.state import load_state, save_state
@@ -20,8 +20,8 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.change import Changes, changed_manifest
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import ManifestError, Scaling
-from paofed.live.protocol.seen import Seen, agreed_on
+from paofed.live.protocol.quantity import ManifestError, Quantity
+from paofed.live.protocol.seen import agreed_on
 from paofed.world.table.door import read
 from tests.live.fleets import manifest
 from tests.world.table.tables import table, write
@@ -87,7 +87,7 @@ def test_a_device_sees_what_a_table_showed(tmp_path: Path) -> None:
 def test_plain_numbers_need_no_word_in_the_manifest() -> None:
     agreed = agreed_on([Number("a", 1.0, 2.0), Number("b"), Number("y", 3.0, 4.0)])
     assert agreed.seen is None
-    assert agreed.inputs[0] == Scaling(name="a", offset=1.0, scale=2.0, low=-19.0, high=21.0)
+    assert agreed.inputs[0] == Quantity(name="a", offset=1.0, scale=2.0, low=-19.0, high=21.0)
     written = json.loads(manifest().to_json())
     assert written["wire"] == 2
     assert [*written][-3:] == ["aside", "bound", "probes"]
@@ -134,15 +134,15 @@ def test_a_column_is_of_numbers_or_of_texts() -> None:
         seeing(Number("a"), Compass("a"))
 
 
+def test_nothing_is_called_time_where_the_time_is_seen() -> None:
+    seeing(Number("time"))
+    with pytest.raises(ManifestError, match="another name, since the time of a sample is seen"):
+        seeing(Number("time"), Calendar("x", "hour"))
+
+
 def test_a_target_must_be_one_number() -> None:
     with pytest.raises(ManifestError, match="expected a target of one number"):
         agreed_on([Number("a"), Compass("wind")])
-
-
-def test_a_key_from_the_future_asks_for_an_upgrade() -> None:
-    values = {**json.loads(manifest().to_json()), "colour": "blue"}
-    with pytest.raises(ManifestError, match=r"unknown manifest key 'colour'.*: upgrade paofed$"):
-        Manifest.from_json(json.dumps(values))
 
 
 def test_a_prediction_is_in_the_unit_of_the_target() -> None:
@@ -174,7 +174,7 @@ def test_samples_without_a_past_are_counted_apart() -> None:
 
 def test_what_has_no_logarithm_is_not_plausible() -> None:
     columns = Number("a", logarithm=True)
-    agreed = replace(seeing(columns), inputs=(Scaling(name="a"),), target=Scaling(name="y"))
+    agreed = replace(seeing(columns), inputs=(Quantity(name="a"),), target=Quantity(name="y"))
     edge = Edge(agreed, 0)
     assert not edge.learn([-1.0], 3.0)
     assert not edge.learn([1.0], -2.0)
@@ -224,7 +224,7 @@ def test_a_clock_that_was_wrong_costs_a_few_samples() -> None:
 
 def test_an_input_can_be_added() -> None:
     agreed = seeing()
-    added = changed_manifest(agreed, Changes(inputs=(Scaling(name="b", offset=2.0, scale=3.0),)))
+    added = changed_manifest(agreed, Changes(inputs=(Quantity(name="b", offset=2.0, scale=3.0),)))
     assert added.seen is not None
     assert added.seen.inputs == (*INPUTS, Number("b", 2.0, 3.0))
     assert not added.means_the_same(agreed)
@@ -234,12 +234,3 @@ def test_memory_for_the_past_is_counted() -> None:
     plain, looking = (seeing(Number("a", lag=lag), Compass("wind")) for lag in (0, 100))
     difference = footprint(looking, "f", 0).memory - footprint(plain, "f", 0).memory
     assert difference == 8 * 100
-
-
-def test_seen_knows_what_it_needs() -> None:
-    seen = Seen(INPUTS, TARGET)
-    assert dict(seen.reaches) == {"a": 1, "y": 2}
-    assert set(seen.texts) == {"wind"}
-    assert seen.needs_time
-    assert not Seen((Number("a"),), TARGET).needs_time
-    assert Seen((Calendar("time", "hour"),), TARGET).needs_time

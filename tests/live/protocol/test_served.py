@@ -18,7 +18,7 @@ from paofed.live.journal.store import Verification
 from paofed.live.protocol.change import Changes, change, changed_manifest, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import ManifestError
+from paofed.live.protocol.quantity import ManifestError
 from tests.live import tiny_device
 from tests.live.fleets import live, manifest, opened, records, server, stored, update
 from tests.live.protocol.test_equal import compare
@@ -26,6 +26,7 @@ from tests.natures import small_trace
 
 NAME = "fed-async"
 RULE: dict[str, Any] = {"algorithm": NAME, "options": {"alpha": 0.3, "decay": 1.0}}
+FEW: dict[str, Any] = {"algorithm": "quantised", "options": {"bits": 6, "down_bits": 4}}
 NOW = 26.5  # the small fleet began at 1.0, with ticks of a second: this is tick 25
 
 
@@ -43,8 +44,9 @@ def lived(ticks: int, absent: int = -1) -> Coordinator:
 # What is agreed on
 
 
-def test_its_parts_say_truly_that_they_are_served() -> None:
-    check_one("can be served", manifest(**RULE).row)
+@pytest.mark.parametrize("rule", [RULE, FEW], ids=[NAME, "quantised"])
+def test_its_parts_say_truly_that_they_are_served(rule: dict[str, Any]) -> None:
+    check_one("can be served", manifest(**rule).row)
 
 
 def test_options_travel_in_a_manifest_of_version_3() -> None:
@@ -129,8 +131,8 @@ def test_it_goes_back_and_does_without_a_device(tmp_path: Path) -> None:
     with stored(tmp_path / "fleet", **RULE) as store:
         present = store.recover()
         live(store, present, range(25), snapshots=10, keep=100.0)
-        back, then = rolled_back(present, store.at(13).server), store.at(0)
-        without = replayed(present, then.server, store.since(then), {1})
+        back, then = rolled_back(present, store.past.at(13).server), store.past.at(0)
+        without = replayed(present, then.server, store.past.since(then), {1})
     assert back.w.tobytes() == lived(13).w.tobytes()
     assert without.w.tobytes() == lived(25, absent=1).w.tobytes() != present.w.tobytes()
 
@@ -186,4 +188,4 @@ def test_what_a_change_costs_is_told() -> None:
 
 def test_rehearsals_have_it() -> None:
     fleets = [picked(np.random.default_rng(seed)) for seed in range(60)]
-    assert NAME in {fleet.algorithm for fleet in fleets}
+    assert {NAME, "quantised"} <= {fleet.algorithm for fleet in fleets}

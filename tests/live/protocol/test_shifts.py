@@ -109,7 +109,7 @@ def noise(kind: str, random: np.random.Generator, size: tuple[int, int]) -> Floa
 @pytest.mark.parametrize("kind", ["normal", "t4"])
 def test_devices_that_are_well_are_hardly_ever_told(kind: str) -> None:
     """A false alarm comes less than once in a million ticks, or about once (t4): below 1 %."""
-    ticks = effort(everyday=700, thorough=3000)
+    ticks = effort(everyday=300, thorough=3000)
     errors = noise(kind, np.random.default_rng(5), (ticks, 12))
     recent = [Recent() for _ in range(12)]
 
@@ -136,9 +136,6 @@ def test_the_status_says_who_and_then_that_it_was() -> None:
     assert Status.from_json(later.to_json()) == later
     coordinator.tick = 160 + 24 * 60 + 1  # a day later
     assert Status.of("g", coordinator, []).attention == ()
-
-
-# The journal
 
 
 # A real fleet

@@ -20,9 +20,11 @@ from paofed import predictor
 from paofed.core.columns.numbers import Number
 from paofed.live.protocol.messages import decode, encode
 from paofed.live.protocol.seen import Seen
+from paofed.live.protocol.served import of_own
 from tests.live import tiny_columns, tiny_predictor
 from tests.live import tiny_device as tiny
 from tests.live.fleets import manifest
+from tests.live.own_method import CALM
 from tests.live.vectors import FILES, FOLDER
 
 Json = dict[str, Any]
@@ -210,7 +212,7 @@ def lived(device: tiny.TinyDevice, event: Json, patience: int) -> Json:
     return {**after, "model": device.w.tolist()}
 
 
-def test_the_page_names_every_key_of_a_manifest() -> None:
+def test_the_page_names_every_key_of_a_manifest(tmp_path: Path) -> None:
     page = (FOLDER.parent / "live.md").read_text(encoding="utf-8")
     table = page.partition("\n## The manifest\n")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
@@ -221,4 +223,6 @@ def test_the_page_names_every_key_of_a_manifest() -> None:
     all_keys = manifest(
         learner="rls", forgetting=0.9, seen=seen, personal=True, **beginning, **rule
     )
-    assert set(named) == set(json.loads(all_keys.to_json()))
+    (tmp_path / "calm.py").write_text(CALM)
+    own = manifest(**of_own(f"{tmp_path / 'calm.py'}:calm"))
+    assert set(named) == {key for one in (all_keys, own) for key in json.loads(one.to_json())}

@@ -10,7 +10,7 @@ import pytest
 from paofed.core.arrays import FloatArray
 from paofed.live.protocol.coordinator import Coordinator, Send
 from paofed.live.protocol.edge import Edge
-from tests.effort import effort
+from tests.effort import effort, long, some
 from tests.live.broken import manifest
 
 DEVICES = 12
@@ -68,7 +68,7 @@ class Fleet:
         return np.flatnonzero(self.server.rule.aside).tolist()
 
 
-@pytest.mark.parametrize("labelled", [3, 4])
+@pytest.mark.parametrize("labelled", some([3, 4], everyday=1))
 def test_devices_without_targets_do_not_hold_the_others_back(labelled: int) -> None:
     """If each of their contacts is a vote, the error stays above 44 and the others are accused."""
     fleet = Fleet(labelled)
@@ -94,6 +94,7 @@ def test_targets_at_every_tenth_contact_are_enough() -> None:
     assert fleet.accused() == []
 
 
+@long
 def test_a_fleet_with_few_targets_follows_a_change_of_the_world() -> None:
     """As soon as those that have no targets any more have sent all that they learned."""
     fleet = Fleet(DEVICES)
@@ -106,6 +107,7 @@ def test_a_fleet_with_few_targets_follows_a_change_of_the_world() -> None:
     assert fleet.accused() == []
 
 
+@long
 def test_who_is_set_aside_does_not_take_over_while_the_others_only_read() -> None:
     """If it makes the scale and nobody has to answer, the error is twice as large afterwards."""
     fleet = Fleet(DEVICES, features=80)

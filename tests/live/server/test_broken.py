@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from unittest.mock import patch
 from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
@@ -71,7 +72,7 @@ class Made(Site):
         self.folder, self.fleet = folder, Fleet(folder)
         self.files = list(self.fleet.add([f"device-{k}" for k in range(devices)]))
         with self.fleet.store() as store:
-            self.clock = Clock(store.manifest())
+            self.clock = Clock(store.epochs.manifest())
         self.broker = LocalBroker(self.fleet, program)
         self.broker.start()
 
@@ -131,6 +132,7 @@ def lived(fault: Fault | None) -> Lived:
     """Let a fleet learn, let a device break, and let the fleet go on."""
     errors, named = [], dict[str, int]()
     with (
+        patch("paofed.live.server.inbox._GROUP", 0.001),  # all have waited for each other
         TemporaryDirectory(prefix="paofed-test-") as folder,
         Made(Path(folder) / "g") as site,
         site.served(wall=site.clock, steady=site.clock) as server,

@@ -1,12 +1,28 @@
 """What was heard over time: bounded, and never better than it was."""
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paofed.live.protocol.coordinator import REPORT_AFTER
 from paofed.live.protocol.level import IMPLAUSIBLE, UNKNOWN
-from paofed.live.server.history import BINS, HOUR, HOURS, MOST, Exchanged, History, Hours, SeenAs
+from paofed.live.server.history import (
+    BINS,
+    HOUR,
+    HOURS,
+    MOST,
+    Exchanged,
+    History,
+    Hours,
+    SeenAs,
+    Watch,
+    remembered,
+)
+from tests.live.fleets import live, records, server, stored, update
 
 START = 1_000_000_000.0
 steps = st.lists(
@@ -37,8 +53,8 @@ def test_each_device_is_as_bad_as_it_was_at_worst(
         history.saw(state, np.array(devices, dtype=np.int64))
         seen += [(now, device, state) for device in devices]
     expected = np.zeros((BINS, 10), dtype=np.uint8)
-    for time, device, state in seen:
-        place = int(time // history.width) - history.first
+    for at, device, state in seen:
+        place = int(at // history.width) - history.first
         if place >= 0:
             expected[place, device] = max(expected[place, device], state)
     np.testing.assert_array_equal(history.states, expected)
@@ -141,3 +157,57 @@ def test_other_hours_can_be_counted_too() -> None:
     copy = hours.copy()
     hours.add(Exchanged(1, 1, 1))
     assert copy.latest(HOURS) == (1, 2, 3)
+
+
+# By looking, and from the journal
+
+
+def test_looking_sees_who_is_heard_and_who_is_refused() -> None:
+    coordinator, history = server(3), History(0.0, 1.0)
+    watch = Watch(history, coordinator)
+    records(coordinator, 0, update(0))
+    coordinator.receive(1, b"\x20")
+    watch.look(coordinator, 0.0, 100, 50)
+    assert history.states[0].tolist() == [SeenAs.HEARD, SeenAs.REFUSED, SeenAs.NOTHING]
+    assert history.hours.latest(1) == (1, 100, 50)
+    watch.look(coordinator, 3.0, 100, 50)  # nothing more
+    assert not history.states[1].any()
+    coordinator.add(40)  # there is room for whoever joins
+    records(coordinator, 40, update(0))
+    watch.look(coordinator, 3.0, 130, 60)
+    assert history.states[1, 40] == SeenAs.HEARD
+    assert history.hours.latest(1) == (2, 130, 60)
+
+
+def test_a_trouble_is_seen_since_it_began() -> None:
+    coordinator, history = server(2, start=3.0), History(3.0, 1.0)
+    watch = Watch(history, coordinator)
+    for tick in range(60):
+        coordinator.close(tick)
+        for device in (0, 1) if tick < 30 else (0,):
+            records(coordinator, device, update(tick))
+        watch.look(coordinator, 3.0 + tick, 0, 0)
+    silent = np.flatnonzero(history.states[:, 1] == SeenAs.SILENT)
+    assert silent.tolist() == list(range(10, 20))  # from the bin of tick 30, told at tick 46
+    for _ in range(REPORT_AFTER):
+        coordinator.receive(0, b"\x20")
+    watch.look(coordinator, 63.0, 0, 0)
+    assert history.states[20].tolist() == [SeenAs.REFUSED, SeenAs.SILENT]
+
+
+def test_after_a_restart_the_journal_tells_who_was_heard(tmp_path: Path) -> None:
+    now = time.time()
+    with stored(tmp_path / "fleet", start=now - 60.0, max_age=200) as store:
+        coordinator = store.recover()
+        live(store, coordinator, range(30))
+        coordinator.close(60)
+        history = remembered(store, coordinator, "g", now)
+        later = remembered(store, coordinator, "g", now + 1e7)
+    heard = (history.states[: history.size] == SeenAs.HEARD).sum(axis=0)
+    assert set(heard.tolist()) <= {10, 11}
+    assert len(set(heard.tolist())) == 1
+    assert history.hours.latest(HOURS).contacts == 90
+    assert history.hours.latest(HOURS).received > 90 * 15
+    assert history.hours.latest(2).contacts == 90
+    assert later.hours.latest(HOURS).contacts == 0  # too long ago
+    assert (later.states != SeenAs.HEARD).all()

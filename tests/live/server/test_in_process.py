@@ -1,8 +1,7 @@
 """A whole fleet in one process, server and devices as they are, without a broker."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +11,30 @@ from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.network.in_process import Hub
-from tests.live.brokers import PATIENCE, TICK, Server, now_manifest, sample, until, work
+from tests.live.brokers import PATIENCE, Server, now_manifest, sample, served, until, work
+
+TICK = 0.1
 
 
 class Site:
     """A fleet's folder and a hub."""
 
-    def __init__(self, folder: Path, **changes: Any) -> None:
-        settings = Settings(name="g", security="none", http="", snapshot_every=10)
+    def __init__(
+        self,
+        folder: Path,
+        labels: tuple[str, ...] = ("north", "south"),
+        http: str = "",
+        **changes: Any,
+    ) -> None:
+        settings = Settings(name="g", security="none", http=http, snapshot_every=10)
         self.hub = Hub()
-        self.fleet = Fleet.create(folder, settings, now_manifest(**changes))
-        self.files = list(self.fleet.add(["north", "south"]))
+        self.fleet = Fleet.create(
+            folder, settings, now_manifest(**{"tick_seconds": TICK, **changes})
+        )
+        self.files = list(self.fleet.add(labels))
 
-    @contextmanager
-    def served(self, **options: Any) -> Iterator[Server]:
-        server = Server(self.fleet, transport=self.hub, **options)
-        server.thread.start()
-        try:
-            until(server.connected)
-            yield server
-        finally:
-            server.stop()
+    def served(self, **options: Any) -> AbstractContextManager[Server]:
+        return served(self.fleet, transport=self.hub, **options)
 
     def device(self, index: int, **options: Any) -> Device:
         return Device(self.files[index], transport=self.hub, **options)

@@ -59,9 +59,9 @@ def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
 def test_what_arrives_is_on_disk_after_its_turn(loop: Loop) -> None:
     loop.hear(0)
     loop.hear(1)
-    assert loop.store.lines() == 0
+    assert loop.store.lines.count() == 0
     loop.service._turn()
-    assert loop.store.lines() == 2
+    assert loop.store.lines.count() == 2
 
 
 def test_messages_are_not_kept_while_the_disk_is_full(
@@ -83,10 +83,10 @@ def test_messages_are_not_kept_while_the_disk_is_full(
         assert loop.service._inbox.dropped == 6
     loop.service._looked -= 3600.0  # long ago
     loop.service._turn()
-    assert loop.store.lines() == 1
+    assert loop.store.lines.count() == 1
     loop.hear(1)
     loop.service._turn()
-    assert loop.store.lines() == 2
+    assert loop.store.lines.count() == 2
     assert loop.service._inbox.dropped == 6
 
 
@@ -94,7 +94,7 @@ def test_the_last_snapshot_is_of_what_the_journal_holds(loop: Loop) -> None:
     loop.service._turn()
     loop.host.receive(0, update(loop.tick))
     loop.service._finish()
-    assert loop.store.lines() == 1
+    assert loop.store.lines.count() == 1
     recovered = loop.store.recover()
     assert recovered.devices.has(0, loop.tick)
     assert loop.store.verify().agrees

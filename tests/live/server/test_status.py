@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.live.journal.members import Member
+from paofed.live.journal.roster import Member
 from paofed.live.protocol.messages import Hello, Read, Update, encode
-from paofed.live.server.judgement import KINDS, Trouble
+from paofed.live.server.concerns import KINDS, Trouble
 from paofed.live.server.status import (
     STANDINGS,
     DeviceStatus,
@@ -318,26 +318,14 @@ def of_ages(ages: dict[int, int]) -> Status:
     return Status.of("g", coordinator, [])
 
 
-@pytest.mark.parametrize(
-    ("ages", "expected"),
-    [
-        ({}, []),
-        ({5: 1}, [5, 5, 5]),
-        ({0: 90, 1: 9, 7: 1}, [0, 0, 1]),
-        ({0: 50, 1: 40, 2: 9, 3: 1}, [0, 1, 2]),
-        ({0: 49, 1: 40, 2: 9, 3: 2}, [1, 2, 3]),
-        ({9: 1, 0: 1}, [0, 9, 9]),
-    ],
-)
-def test_how_late_updates_come(ages: dict[int, int], expected: list[int]) -> None:
-    assert of_ages(ages).age_quantiles() == expected
-
-
-@given(st.dictionaries(st.integers(0, 255), st.integers(1, 10**6), min_size=1))
+@given(st.dictionaries(st.integers(0, 255), st.integers(1, 10**6)))
 def test_a_quantile_is_the_least_age_that_enough_updates_do_not_exceed(
     ages: dict[int, int],
 ) -> None:
     whole = sum(ages.values())
+    if not whole:
+        assert of_ages(ages).age_quantiles() == []
+        return
 
     def least(share: Fraction) -> int:
         return next(

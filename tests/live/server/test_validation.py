@@ -1,4 +1,4 @@
-"""The error of the server's model on a file of samples: when somebody is told."""
+"""What a file of samples says of the server's model, and when somebody is told."""
 
 from pathlib import Path
 
@@ -10,12 +10,35 @@ from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.network.in_process import Hub
+from paofed.live.protocol.messages import Update, encode
 from paofed.live.server import validation
-from paofed.live.server.metrics import prometheus
-from paofed.live.server.validation import Judging, Validated, Validating
-from tests.live.brokers import Server, until
-from tests.live.fleets import manifest
+from paofed.live.server.prometheus import prometheus
+from paofed.live.server.validation import Judging, Validated, Validating, validated
+from tests.live.brokers import served, until
+from tests.live.fleets import f32, manifest, records, server
 from tests.live.server.web.page.scenes import lived, named
+
+
+def test_the_share_of_samples_inside_the_interval(tmp_path: Path) -> None:
+    coordinator, path = server(), tmp_path / "measured.csv"
+    for device in range(3):
+        records(coordinator, device, encode(Update(3, 0, f32(1.0, -2.0), (), 112)))
+    coordinator.close(1)
+    model = FleetModel.of(coordinator)
+    assert model.predictor.interval is not None
+    half = 4.0 * model.predictor.interval.half_width  # the target's scale is 4
+    predicted = float(model.predict(np.array([0.5, 1.5])))
+    away = [0.0, 0.99 * half, -0.99 * half, 1.01 * half]
+    path.write_text("\n".join(f"0.5,1.5,{predicted + size!r}" for size in away))
+    found = validated(FleetModel.of(coordinator), path)
+    assert (found.samples, found.held) == (4, 0.75)
+    assert found.error == pytest.approx(np.sqrt(np.mean(np.square(away))))
+
+
+def test_where_no_errors_were_reported_nothing_is_said_of_an_interval(tmp_path: Path) -> None:
+    (tmp_path / "measured.csv").write_text("0.5,1.5,10.0\n")
+    assert validated(FleetModel.of(server()), tmp_path / "measured.csv").held is None
+
 
 FOUND = Validated(2.0, 50, 0.7)
 
@@ -63,15 +86,12 @@ def test_a_server_has_a_problem_while_its_model_is_wrong_on_the_file(
             raise InputError("samples.csv cannot be read")
         return found(outcome[0])
 
-    server = Server(fleet, transport=Hub(), judge=judge)
-    server.thread.start()
-    try:
-        until(server.connected)
+    with served(fleet, transport=Hub(), judge=judge) as running:
         for error, says in ((2.0, ""), (62.0, "wrong by 62 y"), (2.0, ""), (None, "be judged")):
             outcome[0] = error
 
             def is_told(error: float | None = error, says: str = says) -> bool:
-                status = server.status()
+                status = running.status()
                 assert status.service is not None
                 now = status.service.validation
                 known = (None if now is None else now.error) == error
@@ -79,13 +99,11 @@ def test_a_server_has_a_problem_while_its_model_is_wrong_on_the_file(
                 return known and told and bool(status.problems) == bool(says)
 
             until(is_told)
-            page = prometheus(server.status())
+            page = prometheus(running.status())
             worse = 'paofed_validation_worse{fleet="greenhouse"} 1' in page
             assert worse == (error == 62.0)
-        assert sum("wrong by 62 y" in line for line in server.said) == 1
-        assert sum("cannot be judged" in line for line in server.said) == 1
-    finally:
-        server.stop()
+        assert sum("wrong by 62 y" in line for line in running.said) == 1
+        assert sum("cannot be judged" in line for line in running.said) == 1
 
 
 MODEL = FleetModel(manifest(tick_seconds=0.001), 7, np.zeros(8))
@@ -121,18 +139,13 @@ def test_a_busy_loop_is_asked_again_and_so_is_a_bad_file(monkeypatch: pytest.Mon
 
 def test_a_server_shows_what_was_judged(tmp_path: Path) -> None:
     fleet = lived(tmp_path / "fleet", named(2), 3)
-    server = Server(fleet, transport=Hub(), judge=lambda _: JUDGED)
-    server.thread.start()
-    try:
-        until(server.connected)
-        until(lambda: server.service.see().validation is not None)
-        sight = server.service.see()
+    with served(fleet, transport=Hub(), judge=lambda _: JUDGED) as running:
+        until(lambda: running.service.see().validation is not None)
+        sight = running.service.see()
         assert sight.validation is not None
         assert sight.validation.target == "y"
         assert sight.validation.decibels == pytest.approx(-20)  # a tenth of the target's scale
         assert sight.history.validation[-1] == pytest.approx(-20)
-    finally:
-        server.stop()
 
 
 def test_a_file_that_cannot_be_used_is_told_before_anything_begins(

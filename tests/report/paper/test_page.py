@@ -15,14 +15,14 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+import paofed.experiments.paper.claims
+import paofed.experiments.paper.stages
 import paofed.report
-import paofed.report.paper.claims
-import paofed.report.paper.experiment
-import paofed.report.paper.gallery
+import paofed.report.paper.figures
 import paofed.report.paper.page
-from paofed.report.paper.claims import CLAIMS
+from paofed.experiments.paper.claims import CLAIMS
+from paofed.experiments.paper.study import Cell, Study
 from paofed.report.paper.page import REASONS, build
-from paofed.report.paper.study import Cell, Study
 from paofed.simulate.results.result import Result
 from tests.cli.test_reproduce import SETTINGS, read_csv, reproduce
 from tests.drawing import as_svg_alone
@@ -58,10 +58,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 # It stands alone
 
 
-def test_nothing_is_loaded_from_anywhere(made: Made) -> None:
-    assert_stands_alone(made.page)
-
-
 def assert_stands_alone(page: Node) -> None:
     for node in page.all():
         assert node.tag not in ("script", "link", "iframe", "object", "embed", "base", "form")
@@ -92,10 +88,6 @@ def _labels(drawing: str) -> list[str]:
     """The words in a drawing, given from after its `<svg`; it must be well-formed."""
     tree = ElementTree.fromstring(f"<svg{drawing.partition('</svg>')[0]}</svg>")  # noqa: S314 (ours)
     return ["".join(x.itertext()).strip() for x in tree.iter("{http://www.w3.org/2000/svg}text")]
-
-
-def test_what_drawings_refer_to_is_there_once(made: Made) -> None:
-    assert references(made.page) > 20
 
 
 def references(page: Node) -> int:
@@ -136,9 +128,9 @@ def prose() -> list[str]:
     """What is written in the sources: sentences with a number in them that no run computes."""
     modules = (
         paofed.report.paper.page,
-        paofed.report.paper.claims,
-        paofed.report.paper.gallery,
-        paofed.report.paper.experiment,
+        paofed.experiments.paper.claims,
+        paofed.report.paper.figures,
+        paofed.experiments.paper.stages,
     )
     trees = [ast.parse(Path(str(module.__file__)).read_text()) for module in modules]
     literals = {
@@ -287,8 +279,10 @@ def test_traffic_is_told_in_times_and_never_in_db(made: Made) -> None:
         assert "dB" not in line
 
 
-def test_it_has_what_all_pages_have_and_says_what_pao_fed_is(made: Made) -> None:
+def test_it_has_what_all_pages_have_loads_nothing_and_says_what_pao_fed_is(made: Made) -> None:
     assert_sound(made.page, second="Verdicts")
+    assert_stands_alone(made.page)
+    assert references(made.page) > 20
     lead = next(p for p in made.page.all("p") if p.attributes.get("class") == "lead").text()
     assert lead.startswith("PAO-Fed, partial-sharing asynchronous online federated learning, is")
     assert "each in 2 runs" in lead

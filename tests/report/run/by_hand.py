@@ -8,7 +8,7 @@ import numpy as np
 from paofed.core.metrics import Traffic
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
-from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 
 DEVICES, DAYS, FEATURES = 12, 10, 20
 _SPREAD = np.random.default_rng(3).gamma(9.0, 1 / 9, size=(DEVICES, 1))  # devices differ
@@ -25,13 +25,14 @@ def result(
     messages: Mapping[str, int] | None = None,
     table: Mapping[str, Any] | None = None,
     own: Mapping[str, float] | None = None,
+    with_labels: Sequence[bool] | None = None,
     **scenario: Any,
-) -> Result:
+) -> TableResult:
     """Errors in dB by stage, of each method's devices and of baselines; one sample in a cell.
 
     `doubt` is how far devices differ in the gain of the methods. A message has 4 numbers; each
     method sends so many of them in one direction, or 100. In the unit of the target, y, squared
-    errors are the same, times a number in `own`.
+    errors are the same, times a number in `own`. Some devices may have no labels.
     """
     names, stages = list(methods), len(next(iter(methods.values())))
     models = [(name, whose) for name in names for whose in ("device", "server")]
@@ -42,7 +43,7 @@ def result(
     times = np.array([(own or {}).get(name, 1.0) for name, _ in learners.tolist()])
     in_unit = squared * times[:, None, None]
     sent = [(messages or {}).get(name, 100) for name in names]
-    return Result(
+    return TableResult(
         provenance={
             "scenario": {"name": "by hand", "ticks": 24 * DAYS, "clients": devices,
                          "features": FEATURES, "step_size": 0.4, "start": "calibration",
@@ -62,6 +63,7 @@ def result(
             samples=np.array([devices * stages]),
             device_errors=squared.sum(axis=2)[None],
             device_samples=np.full(devices, stages),
+            with_labels=None if with_labels is None else np.array([with_labels]),
         ),
         lives=Lives(
             learners=learners,

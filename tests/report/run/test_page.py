@@ -1,6 +1,5 @@
 """The page of one run: it stands alone, its numbers are in files, and it can be run again."""
 
-import math
 import re
 import shlex
 from collections.abc import Iterable, Sequence
@@ -16,15 +15,14 @@ from paofed.core.tariffs import Tariff, tariff_of
 from paofed.report.run import page as run_page
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences, whether
-from paofed.report.run.again import command
-from paofed.report.run.numbers import PAGE
 from paofed.report.run.page import best, build, gallery, in_short, write
-from paofed.report.run.what_to_do import front
-from paofed.report.shared.markup import interval, significant
-from paofed.report.shared.markup import number as written
+from paofed.report.run.tables import PAGE
+from paofed.report.run.words import command, front
+from paofed.report.shared.pages import interval, significant
+from paofed.report.shared.pages import number as written
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import ALONE, BASELINES, USUAL
 from tests.cli.test_reproduce import read_csv
 from tests.drawing import as_svg_alone
@@ -52,6 +50,10 @@ class Made(NamedTuple):
     page: Node
     tables: dict[str, list[dict[str, str]]]
     result: Result
+
+    @property
+    def over_table(self) -> TableResult:
+        return TableResult.of(self.result)
 
 
 def made_of(
@@ -126,17 +128,14 @@ def headings(page: Node) -> list[str]:
 # It stands alone
 
 
-def test_nothing_is_loaded_and_nothing_is_broken(made: Made) -> None:
+def test_a_page_has_what_all_pages_have_and_loads_nothing(made: Made) -> None:
+    assert_sound(made.page)
     assert_stands_alone(made.page)
     assert references(made.page) > 5
-
-
-def test_names_are_text(made: Made) -> None:
-    (head,) = made.page.all("head")
-    (title,) = head.all("title")
-    (heading,) = made.page.all("h1")
-    assert title.text(but=()) == heading.text() == ODD
-    assert list(made.page.all("b")) == []
+    assert list(made.page.all("b")) == []  # a name is text
+    assert {path.name for path in made.folder.iterdir()} <= set(PAGE)
+    for path in made.folder.glob("*.png"):
+        assert path.with_suffix(".svg").exists()
 
 
 def test_a_device_of_any_name_is_on_the_page(of_table: Made) -> None:
@@ -145,19 +144,15 @@ def test_a_device_of_any_name_is_on_the_page(of_table: Made) -> None:
     assert {row["device"] for row in of_table.tables["by-device"]} == {"d0", ODD, "d2"}
 
 
-def test_everything_in_the_folder_is_known(made: Made) -> None:
-    assert {path.name for path in made.folder.iterdir()} <= set(PAGE)
-    for path in made.folder.glob("*.png"):
-        assert path.with_suffix(".svg").exists()
-
-
 def test_what_is_on_it(of_table: Made, drifting: Made) -> None:
     end = "To run it again"
     assert headings(of_table.page) == [
         "What to do", "In short", "Errors and traffic", "In the unit of y", "By group of devices",
         "Figures", "Newcomers", "On the device", end,
     ]  # fmt: skip
-    assert len(list(of_table.page.all("figure"))) == 5
+    first, *others = of_table.page.all("figure")
+    assert len(others) == 4
+    assert "stage" in first.text()  # the lives of devices
     assert headings(drifting.page) == [
         "What to do", "Errors and traffic", "Figures", "When the target changed", end,
     ]  # fmt: skip
@@ -208,18 +203,7 @@ def test_errors_by_group_are_in_a_file(of_table: Made) -> None:
     for name, devices, *cells in lines:
         mine = [row for row in rows if (row["group"], row["devices"]) == (name, devices)]
         assert any(is_shown_as(row["db"], cells[1]) for row in mine)
-    lives = of_table.result.lives
-    assert lives is not None
-    assert sum(int(line[1]) for line in lines) == len(lives.group)
-
-
-def test_every_page_has_what_all_pages_have(made: Made) -> None:
-    assert_sound(made.page)
-
-
-def test_the_lives_of_devices_come_first(of_table: Made) -> None:
-    first = next(of_table.page.all("figure"))
-    assert "stage" in first.text()
+    assert sum(int(line[1]) for line in lines) == len(of_table.over_table.lives.group)
 
 
 def test_the_best_of_each_column_of_errors_is_marked(of_table: Made, drifting: Made) -> None:
@@ -260,8 +244,7 @@ def test_what_a_choice_costs_in_traffic_is_told_in_times(drifting: Made) -> None
 
 
 def test_every_stage_of_a_life_is_in_a_file(of_table: Made) -> None:
-    rows, lives = of_table.tables["lives"], of_table.result.lives
-    assert lives is not None
+    rows, lives = of_table.tables["lives"], of_table.over_table.lives
     assert len(rows) == len(lives.learners) * lives.stages
     for row in rows:
         b = int(row["from"]).bit_length() - 1
@@ -307,8 +290,7 @@ def test_a_tariff_of_one_s_own_is_in_the_command(drifting: Made) -> None:
 
 
 def test_the_traffic_figure_of_a_table_is_in_a_file(of_table: Made) -> None:
-    judged = of_table.result.progressive
-    assert judged is not None
+    judged = of_table.over_table.progressive
     rows = [r for r in of_table.tables["over-time"] if r["learner"] == "pao-fed-u1"]
     server = [row for row in rows if row["model"] == "server"]
     wire = of_table.result.run_wire("pao-fed-u1", "mqtt-anew")
@@ -358,14 +340,10 @@ def test_every_number_in_short_is_in_a_file(of_table: Made) -> None:
         assert re.search(r"[^.]\.$", sentence)
 
 
-def test_gains_are_of_every_model_over_every_baseline(of_table: Made) -> None:
-    rows = of_table.tables["gains"]
-    assert len(rows) == len(ALGORITHMS) * 2 * len(USUAL)
-    assert {row["runs"] for row in rows} == {"2"}
-
-
-def test_files_by_device_and_over_time(of_table: Made) -> None:
-    learners = 2 * len(ALGORITHMS) + len(USUAL)
+def test_files_have_every_model_and_baseline(of_table: Made) -> None:
+    gains, learners = of_table.tables["gains"], 2 * len(ALGORITHMS) + len(USUAL)
+    assert len(gains) == len(ALGORITHMS) * 2 * len(USUAL)
+    assert {row["runs"] for row in gains} == {"2"}
     assert len(of_table.tables["by-device"]) == 3 * learners
     assert len(of_table.tables["over-time"]) == len(of_table.result.ticks) * learners
 
@@ -383,8 +361,7 @@ def test_it_says_under_which_conditions(of_table: Made) -> None:
 
 
 def test_it_begins_with_the_advice(of_table: Made) -> None:
-    advice = advise(of_table.result, "mqtt-anew")
-    assert advice is not None
+    advice = advise(of_table.over_table, "mqtt-anew")
     (told, *_) = section(of_table.page, "What to do")
     lead = next(n for n in of_table.page.all("p") if n.attributes.get("class") == "lead")
     assert lead.text().startswith(whether(advice))
@@ -406,10 +383,8 @@ def test_it_begins_with_the_advice(of_table: Made) -> None:
 def test_a_result_in_a_file_can_become_a_fleet_where_that_may_pay(
     of_table: Made, *, rivals: bool
 ) -> None:
-    result = of_table.result if rivals else without_baselines(of_table.result)
-    advice = advise(result)
-    assert advice is not None
-    assert advice.verdict == ("worse" if rivals else "unknown")
+    result = of_table.over_table if rivals else without_baselines(of_table.over_table)
+    assert advise(result).verdict == ("worse" if rivals else "unknown")
     *_, shown = section(parse(build(result, {}, saved=Path("run.npz"))), "What to do")
     command = shown.text(but=()).startswith("paofed fleet init FOLDER --from run.npz --algorithm ")
     assert command == (not rivals)
@@ -488,32 +463,8 @@ def test_one_run_of_one_device(tmp_path: Path) -> None:
     assert all("[" not in cell for line in lines for cell in line)
 
 
-def test_a_mean_without_an_interval() -> None:
-    assert interval(Estimate(1.5, math.nan, math.nan, 1)) == "1.50"
-    assert interval(Estimate(1.5, 1.0, 2.0, 2)) == "1.50 [1.00, 2.00]"
-
-
-def test_many_devices(tmp_path: Path) -> None:
-    names = [f"d{k}" for k in range(45)]
-    result = over_table(tmp_path, names=names, hours=30, runs=1, cold_starts=0)
-    made = made_of(result, tmp_path / "page", drawn=["by-device"])
-    assert "how many of 45 devices have at most this error" in made.page.text(but=())
-    assert {row["device"] for row in made.tables["by-device"]} == set(names)
-    assert "every one of them is in by-device.csv" in made.page.text()
-
-
-def test_a_page_names_the_step_size_of_those_who_have_it(drifting: Made, of_table: Made) -> None:
-    for made in (drifting, of_table):
-        described = [{**d, "step_size": 0.1} for d in made.result.provenance["algorithms"]]
-        about = {**made.result.provenance, "algorithms": described}
-        page = parse(build(replace(made.result, provenance=about), {}))
-        said, *_ = section(page, "Errors and traffic")
-        step = "step size 0.1" if made is drifting else "step size 0.4 where none is named"
-        assert f"{step}," in f"{said.text()},".replace(".,", ",")
-
-
 def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
-    made = made_of(replace(of_table.result, cold_start=None), tmp_path / "page", drawn=())
+    made = made_of(replace(of_table.over_table, cold_start=None), tmp_path / "page", drawn=())
     assert "Newcomers" not in headings(made.page)
     assert list(gallery(made.result)) == ["lives", "over-time", "traffic", "by-device"]
     (short, *_) = section(made.page, "In short")
@@ -522,22 +473,20 @@ def test_without_cold_starts(of_table: Made, tmp_path: Path) -> None:
     assert "--cold-starts 0" in command(made.result)
 
 
-def without_baselines(result: Result) -> Result:
+def without_baselines(result: TableResult) -> TableResult:
     judged, own = result.progressive, 2 * len(ALGORITHMS)
-    assert judged is not None
     interrupted = replace(
         judged,
         learners=judged.learners[:own],
         errors=judged.errors[:, :own],
         device_errors=judged.device_errors[:, :own],
     )
-    assert result.lives is not None
     lives = replace(result.lives, learners=interrupted.learners, sums=result.lives.sums[:, :own])
     return replace(result, progressive=interrupted, lives=lives, cold_start=None)
 
 
 def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> None:
-    made = made_of(without_baselines(of_table.result), tmp_path / "page", drawn=())
+    made = made_of(without_baselines(of_table.over_table), tmp_path / "page", drawn=())
     assert len(cells_of(section(made.page, "Errors and traffic"))) == len(ALGORITHMS)
     assert "In short" not in headings(made.page)
     (told, *_) = section(made.page, "What to do")
@@ -548,7 +497,6 @@ def test_interrupted_before_the_baselines(of_table: Made, tmp_path: Path) -> Non
 
 def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["online-fedsgd:step_size=90", "pao-fed-u1"])
-    assert result.progressive is not None
     assert best(result, result.progressive) == ["pao-fed-u1"]
     made = made_of(result, tmp_path / "page", drawn=())
     lines = cells_of(section(made.page, "Errors and traffic"))
@@ -560,30 +508,13 @@ def test_what_diverged_is_last_and_is_said(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_all_that_diverged_cannot_be_compared(tmp_path: Path) -> None:
     result = over_table(tmp_path, methods=["pao-fed-u1"], scenario={"step_size": 90.0})
-    assert result.progressive is not None
     advice = advise(result)
-    assert advice is not None
     assert "cannot be told: one of them diverged" in whether(advice)
-    said = list(in_short(result, result.progressive, advice))
+    said = list(in_short(result, advice))
     assert "– dB (pao-fed-u1)" in said[0]  # noqa: RUF001 (no number)
     assert all("not to be compared: one of them diverged" in sentence for sentence in said[1:])
     assert len(said) == 3
     made_of(result, tmp_path / "page")
-
-
-def test_a_synthetic_run_that_diverged_is_last(tmp_path: Path) -> None:
-    result = run(small_scenario(), ["online-fedsgd:step_size=90", "pao-fed-u1"])
-    made = made_of(result, tmp_path / "page", drawn=())
-    (node, *_) = (div for div in made.page.all("div"))
-    assert [line[0] for line in cells_of([node])] == ["pao-fed-u1", "online-fedsgd:step_size=90"]
-    assert "When the target changed" not in headings(made.page)
-    assert "recovery" not in made.tables
-
-
-def test_a_result_of_before_there_were_tables(drifting: Made, tmp_path: Path) -> None:
-    about = {key: v for key, v in drifting.result.provenance.items() if key != "table"}
-    made = made_of(replace(drifting.result, provenance=about), tmp_path / "page", drawn=())
-    assert headings(made.page) == [name for name in headings(drifting.page) if name != "Figures"]
 
 
 # In a browser

@@ -10,15 +10,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.tariffs import Tariff
 from paofed.report.shared.figures import error_against_traffic, learning_curves, save
 from paofed.report.shared.looks import method_name, styles
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from tests.effort import some
+from tests.experiments.paper.test_claims import from_db, made_up
 from tests.natures import small_scenario as scenario
-from tests.report.paper.test_claims import from_db, made_up
 
 NAMES = [
     "online-fedsgd", "online-fed:subset=0.2", "pso-fed:subset=0.2", "pao-fed-c0", "pao-fed-u0",
@@ -53,10 +53,6 @@ def flat(
 
 def test_every_algorithm_looks_different() -> None:
     assert len(set(styles(NAMES).values())) == len(NAMES)
-
-
-def test_an_algorithm_looks_the_same_in_any_company() -> None:
-    assert styles(["pao-fed-u1"])["pao-fed-u1"] == styles(NAMES)["pao-fed-u1"]
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -125,22 +121,12 @@ def test_an_arrow_says_where_it_is_better(
     assert (to_x < from_x) == leftwards
 
 
-def test_a_diverged_curve_ends_where_it_ends(tmp_path: Path) -> None:
-    wild = from_text("online-fedsgd:step_size=90")
+def test_a_diverged_curve_ends_where_it_ends() -> None:
+    wild = resolve("online-fedsgd:step_size=90")
     result = run(scenario(), [wild, "pao-fed-u1"])
     figure = learning_curves(result)
     line = next(x for x in figure.axes[0].get_lines() if x.get_label() == method_name(wild.name))
     assert len(np.asarray(line.get_xdata())) < len(result.ticks)
-    save(figure, tmp_path / "wild.pdf")
-    assert (tmp_path / "wild.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_the_same_result_is_the_same_file(tmp_path: Path) -> None:
-    result = run(scenario(), ["pao-fed-u1"], runs=2)
-    for name in ("a.svg", "b.svg"):
-        save(learning_curves(result), tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert "PAO-Fed-U1" in (tmp_path / "a.svg").read_text()  # text stays text
 
 
 def test_drifts_are_marked_once_in_the_legend_and_last() -> None:
@@ -200,16 +186,6 @@ def test_a_step_size_is_said_of_those_who_have_it(
     assert legend_of(figure.axes[0]) == names
 
 
-def test_only_step_sizes_that_are_shown_count() -> None:
-    result = flat({"a": -3.0, "b": -4.0}, steps={"b": 0.2})
-    assert title_of(learning_curves(result, names=["a"])).endswith(
-        "step size 0.4, kernel width 1.0"
-    )
-    assert title_of(learning_curves(result, names=["b"])).endswith(
-        "step size 0.2, kernel width 1.0"
-    )
-
-
 @pytest.mark.parametrize(("runs", "quantile"), [(2, 12.706), (3, 4.303), (20, 2.093)])
 def test_bands_are_students(runs: int, quantile: float) -> None:
     result = flat({"a": -3.0}, runs)
@@ -240,16 +216,10 @@ def many(count: int, runs: int = 1) -> Result:
 
 
 @pytest.mark.parametrize("draw", [learning_curves, error_against_traffic])
-def test_all_have_names_while_they_can_be_told_apart(draw: Callable[..., Figure]) -> None:
+def test_of_many_the_extremes_have_names(draw: Callable[..., Figure]) -> None:
     (axes,) = draw(many(12)).axes
-    assert len(legend_of(axes)) == 12
-    assert len(set(styles(legend_of(axes)).values())) == 12
-
-
-@pytest.mark.parametrize("draw", [learning_curves, error_against_traffic])
-@pytest.mark.parametrize("count", [13, 90])
-def test_of_many_the_extremes_have_names(draw: Callable[..., Figure], count: int) -> None:
-    result = many(count, runs=2)
+    assert len(legend_of(axes)) == len(set(styles(legend_of(axes)).values())) == 12
+    count, result = 13, many(13, runs=2)
     (axes,) = draw(result).axes
     *names, others, bands = legend_of(axes)
     order = sorted(result.algorithms, key=lambda name: -result.final(name).db)
@@ -270,7 +240,7 @@ def test_what_diverged_is_among_the_worst() -> None:
     assert set(names[:2]) == {"row 07", "row 08"}
 
 
-@pytest.mark.parametrize(("count", "letters"), [(3, 10), (12, 100), (90, 20)])
+@pytest.mark.parametrize(("count", "letters"), [(12, 100), (90, 20)])
 def test_the_axes_keep_their_room(count: int, letters: int) -> None:
     result = flat({f"{k:02d}{'x' * letters}": -float(k) for k in range(count)}, 2)
     figure = learning_curves(result)

@@ -15,7 +15,7 @@ from paofed.core.metrics import decibels
 from paofed.errors import InputError
 from paofed.report.shared.looks import method_name, styles
 from paofed.simulate.results.result import Result
-from tests.report.shared.test_figures import flat, legend_of, many
+from tests.report.shared.test_figures import flat, legend_of
 
 
 @pytest.fixture(autouse=True)
@@ -141,12 +141,6 @@ def test_what_cannot_be_drawn_is_one_line(asked: dict[str, Any], told: str) -> N
     with pytest.raises(InputError, match=told):
         result.plot(**asked)
     assert plt.get_fignums() == []
-
-
-def test_of_many_the_extremes_have_names() -> None:
-    axes = many(20).plot()
-    assert len(axes.get_lines()) == 20
-    assert legend_of(axes)[-1] == "10 others, between these"
 
 
 @pytest.mark.parametrize(("column", "width"), [("single", 3.5), ("double", 7.16)])

@@ -8,12 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from paofed.core.tariffs import tariff_of
+from paofed.experiments.sweep.axes import Span
+from paofed.experiments.sweep.points import Point
+from paofed.experiments.sweep.swept import Swept
 from paofed.report.shared.looks import method_name
-from paofed.report.sweep.figures import against, against_bytes, over_two
-from paofed.sweeping.axes import Span
-from paofed.sweeping.points import Point
-from paofed.sweeping.swept import Swept
-from tests.sweeping.made import STEPS, bowl, swept_of
+from paofed.report.sweep.figures import against, against_bytes
+from paofed.report.sweep.maps import over_two
+from tests.experiments.sweep.made import STEPS, bowl, swept_of
 
 LOSSES = {**STEPS, "loss.up": (0.0, 0.1, 0.3)}
 

@@ -2,26 +2,33 @@
 
 import csv
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from paofed.core.tariffs import tariff_of
+from paofed.experiments.sweep.asked import load
+from paofed.experiments.sweep.axes import Span
+from paofed.experiments.sweep.points import Point
 from paofed.report.shared.figures import svg
 from paofed.report.sweep.page import build, gallery, write
 from paofed.report.sweep.words import best_lines, sentences, unfinished
-from paofed.sweeping.asked import load
-from paofed.sweeping.axes import Span
-from paofed.sweeping.points import Point
+from tests.experiments.sweep.made import bowl, swept_of
 from tests.page_tree import parse
 from tests.report.sound import assert_sound
 from tests.report.sweep.test_figures import LOSSY
-from tests.sweeping.made import bowl, swept_of
 
 PAYLOAD = tariff_of("payload")
 BOWL = swept_of(bowl)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Mapping[str, tuple[str, Figure]]:
+    return gallery(BOWL, PAYLOAD)
 
 
 def test_over_a_table_the_words_say_what_intervals_leave_out() -> None:
@@ -81,7 +88,7 @@ def test_what_diverged_is_told() -> None:
     assert "diverged" in build(lost, {}, lines)
 
 
-def test_a_part_of_a_sweep_is_a_page_too() -> None:
+def test_a_part_of_a_sweep_is_a_page_too(drawn: Mapping[str, tuple[str, Figure]]) -> None:
     finished = BOWL.finished.copy()
     finished[10:] = False
     finished[9, 3:] = False
@@ -91,7 +98,7 @@ def test_a_part_of_a_sweep_is_a_page_too() -> None:
         "Not finished: 9 of 24 points were run in all of 6 worlds, 1 more in some"
     )
     assert told in build(part, {}, best_lines(part, PAYLOAD))
-    assert set(gallery(part, PAYLOAD)) == set(gallery(BOWL, PAYLOAD))
+    assert set(gallery(part, PAYLOAD)) == set(drawn)
     assert unfinished(BOWL) == ""
 
 
@@ -113,11 +120,8 @@ def test_nothing_is_best_where_nature_was_drawn() -> None:
     }  # fmt: skip
 
 
-def test_it_has_what_all_pages_have() -> None:
-    drawings = {
-        name: (caption, svg(drawn, name))
-        for name, (caption, drawn) in gallery(BOWL, PAYLOAD).items()
-    }
+def test_it_has_what_all_pages_have(drawn: Mapping[str, tuple[str, Figure]]) -> None:
+    drawings = {name: (said, svg(figure, name)) for name, (said, figure) in drawn.items()}
     lines = best_lines(BOWL, PAYLOAD)
     page = parse(build(BOWL, drawings, lines))
     assert_sound(page)

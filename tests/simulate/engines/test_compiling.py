@@ -64,12 +64,6 @@ def test_whoever_has_switched_it_off_finds_it_off() -> None:
         gc.enable()
 
 
-def test_it_comes_back_after_a_failure() -> None:
-    with pytest.raises(numba.TypingError):
-        compiled(lambda x: x.nothing)  # type: ignore[attr-defined]
-    assert gc.isenabled()
-
-
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program's folder and a home in which nothing can be kept, for root neither.
@@ -100,7 +94,8 @@ def noted(function: Any) -> list[str]:
 
 def test_a_function_is_kept_beside_its_file(tmp_path: Path) -> None:
     function = one_more(tmp_path)
-    assert noted(function) == ["compiling the kernels: once in this environment, about ten seconds"]
+    lasting = "once in this environment, ten seconds to a minute"
+    assert noted(function) == [f"compiling the kernels: {lasting}"]
     assert list((tmp_path / "__pycache__").glob("*.nbc"))
 
 

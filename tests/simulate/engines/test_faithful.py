@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
@@ -35,7 +35,7 @@ PUBLISHED_ERROR = 0.10  # of a figure, in the middle of the stated range
 def simulated(preset: str, kernel_width: float, step_size: float) -> Result:
     update = {"kernel_width": kernel_width, "step_size": step_size}
     scenario = Scenario.load(preset).model_copy(update=update)
-    return run(scenario, [from_text(text) for text in COLUMNS], runs=RUNS, seed=2022)
+    return run(scenario, [resolve(text) for text in COLUMNS], runs=RUNS, seed=2022)
 
 
 @pytest.mark.parametrize("row", some(PUBLISHED, everyday=1), ids=str)

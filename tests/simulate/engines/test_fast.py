@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import Algorithm, algorithm
 from paofed.core.metrics import curve_ticks, decibels
-from paofed.core.parts import Channel
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError, InputError
-from paofed.simulate.engines import reference
+from paofed.simulate.engines import Precision, reference
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast import kernels
+from paofed.simulate.engines.fast.nature import ages_of, drawn_nature
 from paofed.simulate.engines.reference_run import run_reference
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.world.realize import make_world, realize
 from paofed.world.scenario import Scenario
 from tests.cases import Case, cases
@@ -93,7 +93,7 @@ def compiled(
     scenario: Scenario,
     methods: Sequence[Algorithm] = LINEUP,
     *,
-    precision: fast.Precision = "float64",
+    precision: Precision = "float64",
     threads: int = 0,
     world: int = 3,
 ) -> RunRecord:
@@ -150,11 +150,11 @@ LAWS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("changes", some(LAWS, everyday=14))
+@pytest.mark.parametrize("changes", some(LAWS, everyday=10))
 def test_draws_the_events_that_realize_draws_bit_for_bit(changes: dict[str, Any]) -> None:
     world = scenario(**changes)
     made, trace = make_world(world, 5, 3), realize(world, 3, 1, seed=5)
-    nature, ages = layout.drawn(world, made, 1), layout.ages_of(world)
+    nature, ages = drawn_nature(world, made, 1), ages_of(world)
     simulation = fast.Simulation(
         [fast.settle(LINEUP[0], 0.4, 10)], nature, ages, made.fourier_map, 12, "float32"
     )
@@ -181,7 +181,7 @@ def test_draws_the_world_that_realize_draws(changes: dict[str, Any]) -> None:
         )
 
 
-@pytest.mark.parametrize(("method", "takes"), some(product(LINEUP, [30, 0]), everyday=7))
+@pytest.mark.parametrize(("method", "takes"), some(product(LINEUP, [30, 0]), everyday=5))
 def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm, takes: int) -> None:
     drifts = (3, 40, 100, 149) if takes else DRIFTS
     world = scenario(stream={"drifts": drifts, "drift_ticks": takes})
@@ -192,7 +192,7 @@ def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm, takes: int) -> N
     np.testing.assert_allclose(drawn, expected[curve_ticks(150, 7)], rtol=0, atol=1e-9)
 
 
-@settings(max_examples=effort(everyday=20, thorough=50))
+@settings(max_examples=effort(everyday=8, thorough=50))
 @given(case=cases(7, ("paper", "single", "live")), seed=st.integers(0, 10_000))
 def test_test_targets_of_one_s_own_are_those_of_their_tick(case: Case, seed: int) -> None:
     """What is learned does not depend on them, and both engines measure against the same."""
@@ -231,11 +231,11 @@ def test_float32_sees_the_same_events_and_the_same_curve() -> None:
 
 
 @pytest.mark.parametrize("precision", some(["float32", "float64"], everyday=1))
-def test_threads_change_no_bit(precision: fast.Precision) -> None:
-    """A fleet of several blocks, spread over 1, 2, 3 and 5 threads."""
+def test_threads_change_no_bit(precision: Precision) -> None:
+    """A fleet of several blocks, in CI spread over 1, 2, 3 and 5 threads."""
     big = scenario(clients=9000, ticks=70, features=8, stream={"samples": (20, 40, 70)}, **HAZARDS)
     alone = compiled(big, precision=precision)
-    for threads in (1, 2, 3, 5):
+    for threads in some((2, 1, 3, 5), everyday=2):
         spread = compiled(big, precision=precision, threads=threads)
         for name in RunRecord._fields:
             np.testing.assert_array_equal(getattr(spread, name), getattr(alone, name))
@@ -264,7 +264,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
         world = scenario(ticks=ticks)
         made = make_world(world, 0, 0)
         settled = [replace(m, step_size=0.4, max_age=10) for m in LINEUP]
-        nature, ages = layout.drawn(world, made, 0), layout.ages_of(world)
+        nature, ages = drawn_nature(world, made, 0), ages_of(world)
         simulation = fast.Simulation(
             settled, nature, ages, made.fourier_map, world.clients, "float32"
         )
@@ -295,15 +295,3 @@ def test_an_age_limit_that_cannot_be_kept_is_refused() -> None:
     world = scenario(features=4000, delay={"kind": "geometric", "base": 0.999}, max_age=10_000)
     with pytest.raises(InputError, match="lower max_age"):
         compiled(world)
-
-
-def test_only_windows_are_numbers() -> None:
-    own = replace(LINEUP[0], name="mine", uplink=Channel(send=Windows(None).send))
-    with pytest.raises(AlgorithmError, match="mine has rules of its own: the family knows"):
-        layout.family([own], np.array([0]), 5)
-
-
-def test_a_weight_of_one_s_own_that_fails_is_told_with_its_method() -> None:
-    mine = replace(algorithm("pao-fed-u1"), name="mine", server=Newest(lambda age: 1 / (age - 2)))
-    with pytest.raises(AlgorithmError, match=r"^mine: its server's staleness of age 0 returned"):
-        fast.replay(small_trace(0), mine, max_age=4)

@@ -10,7 +10,7 @@ from paofed.algorithms import algorithm
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.own import simulation as own
 from paofed.simulate.engines.reference_run import run_reference
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.world.scenario import Scenario
 from tests.simulate.engines.own.rules import OWN
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write

@@ -1,5 +1,6 @@
 """A rule of one's own that is none is told in one line: which method, which part, what it did."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from paofed.core.parts import (
 from paofed.core.rules import LMS, Newest, lms_step
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
-from paofed.errors import AlgorithmError
+from paofed.errors import AlgorithmError, RuleError
 from paofed.simulate.engines.fast.own import kernels
 from paofed.simulate.engines.guarded import guarded, same_values
 from tests.effort import effort
@@ -72,15 +73,9 @@ ONE, THREE, SEVEN = (f"an array of float64 of shape ({size},)" for size in (1, 3
 NO_CODE: dict[str, Part] = {}
 CHANNELS: list[tuple[Channel, str]] = [
     (sending(None), "send returned NoneType: expected a Part of coordinates and values"),
-    (sending(([1], [0.5])), "send returned tuple: expected a Part"),
-    (
-        Channel(send=returning(Part(np.arange(2), np.zeros(2)))),
-        "send returned an array of int64 of shape (2,): expected a Part",
-    ),
     (Channel(send=returning(7)), "send returned int: expected a part and the memory to keep"),
     (sending(Part(np.array([3, 1, 3]), SHORT)), "send returned coordinate 3 twice: expected"),
     (sending(Part(np.array([0, 7, 1]), SHORT)), "send returned coordinate 7: expected 0 to 6"),
-    (sending(Part(np.array([0, -1, 1]), SHORT)), "send returned coordinate -1: expected 0 to 6"),
     (
         sending(Part(np.zeros(0, dtype=np.int64), SHORT)),
         "send returned a silent part with 3 values: expected 0",
@@ -91,20 +86,8 @@ CHANNELS: list[tuple[Channel, str]] = [
         "send returned an array of float64 of shape (2,) as coordinates: expected a one-",
     ),
     (
-        sending(Part([0, 1], np.zeros(2))),  # type: ignore[arg-type]
-        "send returned list as coordinates: expected a one-dimensional array of whole numbers",
-    ),
-    (
-        sending(Part(np.arange(2), [0.5, 1.5])),  # type: ignore[arg-type]
-        "send returned list as values: expected a one-dimensional array of real numbers",
-    ),
-    (
         sending(Part(np.arange(2), np.arange(2))),  # type: ignore[arg-type]
         "send returned an array of int64 of shape (2,) as values: expected a one-dimensional array",
-    ),
-    (
-        Channel(send=lambda *_: (Part(np.arange(2), np.zeros(2)), (1, 2))),
-        "send returned tuple: expected (), as init returns",
     ),
     (
         Channel(init=begin, send=lambda *_: (Part(np.arange(2), np.zeros(2)), ())),
@@ -118,20 +101,8 @@ CHANNELS: list[tuple[Channel, str]] = [
         f"send returned {THREE} as heard: expected {ONE}, as init returns",
     ),
     (coded(encode=returning(b"ab")), "encode returned bytes: expected a one-dimensional array of"),
-    (
-        coded(encode=lambda part, _: part.values),
-        "encode returned an array of float64 of shape (2,): expected a one-dimensional array of",
-    ),
-    (
-        coded(encode=returning(np.zeros((1, 2), dtype=np.uint8))),
-        "encode returned an array of uint8 of shape (1, 2): expected a one-dimensional array",
-    ),
     (coded(decode=returning(None)), "decode returned NoneType: expected a Part"),
     (coded(decode=returning(silence())), "decode returned a silent part: expected what was sent"),
-    (
-        coded(decode=returning(Part(np.array([6, 6]), np.zeros(2)))),
-        "decode returned coordinate 6 twice: expected distinct ones",
-    ),
     (
         coded(decode=returning(Part(np.array([1, 6]), np.zeros(2)))),
         "decode returned coordinates [1, 6], but those that were sent are [0, 1]: expected the",
@@ -153,45 +124,24 @@ LEARNERS: list[tuple[dict[str, Any], str]] = [
         {"learn": lambda s, *_: Weights(s.w.astype(np.float32))},
         "learn returned an array of float32 of shape (7,) as w: expected an array of float64",
     ),
-    (
-        {"learn": lambda s, *_: Weights(s.w.tolist())},
-        "learn returned list as w: expected an array of float64",
-    ),
-    ({"learn": lambda s, *_: s.w}, "learn returned an array of float64 of shape (7,): expected We"),
     ({"learn": returning(None)}, "learn returned NoneType: expected Weights, as init returns"),
     ({"merge": returning(None)}, "merge returned NoneType: expected Weights, as init returns"),
     (
         {"model": returning(SHORT)},
         f"model returned {THREE}: expected the model, real numbers of shape (7,)",
     ),
-    ({"model": returning([0.0] * 7)}, "model returned list: expected the model, real numbers"),
-    (
-        {"model": returning(np.zeros(7, dtype=int))},
-        "model returned an array of int64 of shape (7,): expected the model, real numbers",
-    ),
-    ({"init": lambda f: np.zeros(f)}, "init returned an array of float64 of shape (7,): expected "),
     ({"init": lambda f: (np.zeros(f),)}, "init returned tuple: expected a NamedTuple of arrays"),
-    ({"init": returning(Weights(0.5))}, "init returned Weights: expected a NamedTuple of arrays"),  # type: ignore[arg-type]
     ({"init": returning(())}, "model raised AttributeError: 'tuple' object has no attribute 'w'"),
     ({"learn": lambda w, _z, _y, _mu: w}, "learn raised TypeError: "),
 ]
 
 SERVERS: list[tuple[dict[str, Any], str]] = [
     ({"apply": returning(None)}, "apply returned NoneType: expected Weights, as init returns"),
-    ({"apply": returning(Weights(SHORT))}, "apply returned an array of float64 of shape (3,) as w"),
     ({"apply": lambda s, *_: s.w / None}, "apply raised TypeError: "),
     ({"model": returning(0.5)}, "model returned float: expected the model, real numbers"),
     ({"init": lambda f: Weights(np.zeros(f))}, "init raised TypeError: "),
-    ({"init": returning(None)}, "init returned NoneType: expected a NamedTuple of arrays"),
     ({"init": begin, "apply": lambda s, *_: Weights(s.w)}, "apply returned Weights: expected Mem"),
 ]
-
-
-def raises(text: str) -> Callable[..., Any]:
-    def rule(*_: object) -> None:
-        raise RuntimeError(text)
-
-    return rule
 
 
 def told(mine: Algorithm) -> str:
@@ -227,7 +177,6 @@ def test_a_server_rule_that_is_none(functions: dict[str, Any], words: str) -> No
     ("weight", "words"),
     [
         (lambda _: 5, "returned 5: expected a weight from 0 to 1"),
-        (lambda _: None, "returned None: expected a weight from 0 to 1"),
         (lambda _: np.eye(2), "returned array([[1., 0.], [0., 1.]]): expected a weight"),
         (lambda age: age / 0, "raised ZeroDivisionError: division by zero"),
     ],
@@ -236,29 +185,6 @@ def test_weights_of_the_paper_s_server_that_are_none(weight: Any, words: str) ->
     weighs_age_3 = Newest(lambda age: weight(age) if age == 3 else 1.0)
     mine = replace(U1, name="mine", server=weighs_age_3)
     assert told(mine).startswith(f"mine: its server's staleness of age 3 {words}")
-
-
-def test_what_code_raises_is_one_line_with_its_place() -> None:
-    two_lines = raises("no room\n   left")
-    parts: dict[str, Any] = {
-        "uplink's send": {"uplink": Channel(send=two_lines)},
-        "downlink's send": {"downlink": Channel(send=two_lines)},
-        "learner's learn": {"learner": Learner(learn=two_lines)},
-        "server's apply": {"server": ServerRule(apply=two_lines)},
-    }
-    for place, change in parts.items():
-        mine = replace(U1, name="mine", **change)
-        assert told(mine) == f"mine: its {place} raised RuntimeError: no room left"
-    silent = replace(U1, name="mine", learner=Learner(learn=raises("")))
-    assert told(silent) == "mine: its learner's learn raised RuntimeError"
-
-
-def test_what_paofed_itself_raises_in_one_s_own_code_has_its_place_too() -> None:
-    heavy = ServerRule(apply=Newest(lambda _: 5).apply)
-    words = r"^mine: its server's apply raised AlgorithmError: staleness weighs an update of age"
-    with pytest.raises(AlgorithmError, match=words) as error:
-        replay(small_trace(1), replace(U1, name="mine", server=heavy))
-    assert isinstance(error.value.__cause__, AlgorithmError)  # where it came from is still there
 
 
 def packed(part: Part, _: Stamp) -> Bytes:
@@ -309,7 +235,8 @@ def test_what_a_channel_waives_is_not_asked_of_its_runs(waived: str) -> None:
 
 @njit
 def _same_values(sent: Any, arrived: Any, tally: Any) -> Any:
-    return kernels.valid(arrived, tally) and kernels.same_values(sent, arrived, tally)
+    told = sent.coordinates.size
+    return kernels.valid(arrived, told, tally) and kernels.same_values(sent, arrived, tally)
 
 
 def compiled_same_values(sent: Part, arrived: Part) -> Any:
@@ -326,6 +253,12 @@ def test_what_has_no_float32_may_be_lost() -> None:
     for same in (same_values, compiled_same_values)[: effort(everyday=1, thorough=2)]:
         assert same(Part(here, huge), there)
         assert not same(Part(here, np.append(huge[:3], 1.1)), there)
+
+
+def test_what_a_rule_did_comes_from_worker_processes_whole() -> None:
+    told = pickle.loads(pickle.dumps(RuleError("mine", "its server's apply returned int")))  # noqa: S301
+    assert str(told) == "mine: its server's apply returned int"
+    assert (told.method, told.complaint) == ("mine", "its server's apply returned int")
 
 
 def test_the_paper_s_rows_are_left_as_they_are() -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from paofed.algorithms import algorithm
 from paofed.core.rules import Newest
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast import kernels
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
@@ -49,16 +48,3 @@ def test_the_kernels_are_compiled_once_per_precision(tmp_path: Path) -> None:
         fast.replay(made_odd(realize(drawn), how), U1)
     assert len(kernels.advance.signatures) == 2
     assert len(kernels.evaluate.signatures) == 2
-
-
-@pytest.mark.parametrize("how", ODD)
-def test_how_an_array_is_laid_out_changes_no_bit(how: str) -> None:
-    trace = realize(small_scenario())
-    one, two = (fast.replay(t, U1) for t in (trace, made_odd(trace, how)))
-    np.testing.assert_array_equal(one.mse, two.mse)
-    np.testing.assert_array_equal(one.server_model, two.server_model)
-
-
-def test_an_array_that_is_laid_out_already_is_not_copied() -> None:
-    there = np.zeros((3, 2))
-    assert layout.laid_out(there, np.float64) is there

@@ -64,17 +64,6 @@ def test_after_its_first_contact_a_client_has_the_server_s_model(lost: float) ->
             np.testing.assert_array_equal(state.local[k], server)
 
 
-def test_before_it_learns_a_newcomer_has_the_server_s_model() -> None:
-    """Exchange paper: one step from w_n."""
-    trace = small_trace(5, newcomers=True, features=FEATURES)
-    joins = first_heard(trace)
-    for state, info, server, _ in lived(trace, "paper"):
-        for k in np.flatnonzero(joins[info.tick]).tolist():
-            z, y = trace.fourier_map(trace.x[info.tick, k]), trace.y[info.tick, k]
-            expected = server + 0.4 * (y - server @ z) * z
-            np.testing.assert_allclose(state.local[k], expected, rtol=0, atol=1e-15)
-
-
 def test_a_live_newcomer_says_hello_until_it_is_answered() -> None:
     """However late the answer is; the client learns alone until it comes, and then has w_s."""
     trace = small_trace(6, ticks=60, newcomers=True, lost=0.3, features=FEATURES, available=0.3)
@@ -113,15 +102,6 @@ def test_a_fleet_begins_with_its_start(exchange: Exchange) -> None:
             w[k] = w[k] + 0.4 * (y - w[k] @ z) * z
         np.testing.assert_allclose(state.local, w, rtol=0, atol=1e-14)
         np.testing.assert_array_equal(state.server, trace.start)
-
-
-def test_online_fedsgd_gets_the_whole_model_anyway() -> None:
-    """In the paper's order, whether newcomers get all of it changes nothing at all."""
-    plain, asked = (small_trace(8, newcomers=newcomers) for newcomers in (False, True))
-    pairs = zip(ticks(plain, "online-fedsgd"), ticks(asked, "online-fedsgd"), strict=True)
-    for (one, first), (other, second) in pairs:
-        assert first.traffic == second.traffic
-        np.testing.assert_array_equal(one.server, other.server)
 
 
 @pytest.mark.parametrize("newcomers", [False, True])

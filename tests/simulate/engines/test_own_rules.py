@@ -22,7 +22,7 @@ from tests.simulate.engines.remembering import LIMIT, OWN, WINDOWS, Plain, metho
 
 
 @pytest.mark.parametrize("exchange", ["paper", "single", "live"])
-@pytest.mark.parametrize("seed", range(effort(everyday=2, thorough=4)))
+@pytest.mark.parametrize("seed", range(effort(everyday=1, thorough=4)))
 def test_rules_with_memory_do_what_a_plain_loop_does(exchange: Exchange, seed: int) -> None:
     trace = small_trace(seed, ticks=60, features=9)
     plain, so_far = Plain(trace, exchange, seed), np.zeros(len(Traffic._fields), dtype=np.int64)
@@ -113,7 +113,7 @@ def test_a_method_s_random_numbers_belong_to_seed_world_and_run() -> None:
 @pytest.mark.parametrize("same_world", some([False, True], everyday=1))
 def test_runs_draw_what_a_replay_of_the_same_place_draws(same_world: bool) -> None:
     """Held against the reference alone: other engines round otherwise."""
-    scenario = small_scenario()
+    scenario = small_scenario(ticks=40, stream={"samples": (10, 20, 40)})
     result = run(
         scenario, OWN, runs=2, seed=5, same_world=same_world, every=7, engine="reference", workers=1
     )

@@ -167,15 +167,3 @@ def test_errors_that_cannot_be_copied_are_told_by_their_text() -> None:
     assert isinstance(error, RuntimeError)
     assert str(error).startswith("tests.simulate.engines.test_workers.Odd: 1 and 2")
     assert isinstance(listed, list)
-
-
-def test_work_that_cannot_be_read_is_an_answer_too() -> None:
-    ((done, error),) = answers(b"cnowhere\nwork\n.", {})
-    assert not done
-    assert isinstance(error, ModuleNotFoundError)
-
-
-def test_places_of_modules_that_are_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`sys.path.append(Path(...))` is a common slip that does no harm elsewhere."""
-    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
-    assert curves(2) == curves(1)

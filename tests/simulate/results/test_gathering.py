@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from paofed.simulate.results.gathering import Gathering
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 
 
 class Interrupting(str):

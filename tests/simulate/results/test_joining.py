@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from tests.effort import some
-from tests.simulate.results.test_merging import ASKED, WORLD, on, part, saved
+from tests.simulate.results.test_merging import ASKED, WORLD, part, saved
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 LINEUP = ["pao-fed-u1", "online-fedsgd", "pao-fed-c2:shared=2"]
@@ -50,23 +51,17 @@ def test_any_cut_gives_the_same_bytes_as_one_call(names: list[str], cut: int) ->
 def test_over_a_table_every_baseline_is_there_once(other: str, starts: int, tmp_path: Path) -> None:
     write(tmp_path / "t.csv", with_gaps(hourly(4, 60)))
     setting, lineup = fleet(table(tmp_path / "t.csv")), ["pao-fed-u1", other]
-    together = run(setting, lineup, runs=2, cold_starts=starts, **ASKED)
+    together = TableResult.of(run(setting, lineup, runs=2, cold_starts=starts, **ASKED))
     parts = [run(setting, name, runs=2, cold_starts=starts, **ASKED) for name in lineup]
     assert bool(together.provenance["apart"]) != bool(starts)  # one that is alone in its own way
     assert (together.cold_start is not None) == bool(starts)
-    found = Result.concat(parts)
+    found = TableResult.concat(parts)
     if together.cold_start is not None and found.cold_start is not None:
         # Newcomers of several algorithms are computed at once: sums differ in the last digit.
         one, other_one = together.cold_start.errors, found.cold_start.errors
         np.testing.assert_allclose(other_one, one, rtol=1e-12)
         found = replace(found, cold_start=replace(found.cold_start, errors=one))
     assert saved(found) == saved(together)
-
-
-def test_types_of_processors_add_up() -> None:
-    one, other = on(alone(LINEUP[0]), "A"), on(alone(LINEUP[1]), "B")
-    assert Result.concat([one, other]).provenance["cpus"] == {"A and B": [0, 1]}
-    assert Result.concat([one]).provenance["cpus"] == {"A": [0, 1]}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
+from paofed.simulate.results.merging import HeldResult
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from tests.natures import small_scenario as scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
@@ -42,10 +44,11 @@ def part(result: Result, runs: Sequence[int]) -> Result:
     arrays, provenance = result._held()
     rows = [provenance["runs_finished"].index(one) for one in runs]
     (cpu,) = provenance["cpus"]
-    return Result._of(
+    held = HeldResult(
         {name: array if name == "ticks" else array[rows] for name, array in arrays.items()},
         {**provenance, "cpus": {cpu: sorted(runs)}, "runs_finished": list(runs)},
     )
+    return Result._of(held)
 
 
 def on(result: Result, cpu: str, **changes: Any) -> Result:
@@ -76,18 +79,11 @@ def test_parts_over_a_table_are_one_result(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", with_gaps(hourly(4, 60)))
     setting = fleet(table(tmp_path / "t.csv"))
     lineup = ["pao-fed-u1", "pao-fed-u1:learner=rls"]
-    together = run(setting, lineup, runs=2, cold_starts=1, **ASKED)
+    together = TableResult.of(run(setting, lineup, runs=2, cold_starts=1, **ASKED))
     parts = [run(setting, lineup, first=i, cold_starts=1, **ASKED) for i in (1, 0)]
     assert together.cold_start is not None
     assert together.provenance["apart"]
     assert saved(Result.merge(parts)) == saved(together)
-
-
-def test_a_gap_is_what_is_missing() -> None:
-    found = Result.merge([part(whole(), [0, 1]), part(whole(), [4])])
-    assert found.provenance["runs_finished"] == [0, 1, 4]
-    assert found.provenance["runs_requested"] == RUNS
-    assert Result.merge([found]).runs == 3
 
 
 def test_results_of_another_question_are_refused() -> None:

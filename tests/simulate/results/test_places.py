@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.core.arrays import BoolArray, FloatArray
+from paofed.core.columns.numbers import Number
 from paofed.core.intervals import Interval
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums
-from paofed.world.table.columns import Unit
 
-UNIT = Unit("y", mean=2.0, spread=3.0, logarithm=True)
+UNIT = Number("y", 2.0, 3.0, logarithm=True)
 
 
 def places(has_data: BoolArray, scored: int = 0) -> Places:
@@ -77,14 +77,6 @@ def test_cells_go_by_device_and_readings_until_then(ticks: int, seed: int) -> No
     np.testing.assert_allclose(told, [expected[key] for key in sorted(expected)])
 
 
-def test_an_error_that_is_no_number_is_not_left_out() -> None:
-    there = np.array([[True, True], [True, False], [True, True]])
-    errors = np.array([1.0, 2.0, np.inf, np.nan, 4.0], dtype=np.float32)
-    found = places(there).judged(errors, np.array([0, 1, 2]))
-    np.testing.assert_array_equal(found.over_time, [5, np.inf, np.nan])
-    np.testing.assert_array_equal(found.cells[0], [1, np.nan, 4, 16])
-
-
 @given(st.integers(2, 60), st.integers(0, 99))
 def test_errors_in_the_own_unit(ticks: int, seed: int) -> None:
     found, errors = grid(ticks, seed)
@@ -100,8 +92,11 @@ def test_errors_in_the_own_unit(ticks: int, seed: int) -> None:
         own = device == k
         assert by_device.rmse[k] == pytest.approx(np.sqrt(np.mean(missed[own] ** 2)))
         if own.sum() > 1:
-            expected = 1 - np.mean(missed[own] ** 2) / truth[own].var()
-            assert by_device.r2[k] == pytest.approx(expected, rel=1e-6)
+            spread = truth[own].var()
+            expected = 1 - np.mean(missed[own] ** 2) / spread
+            # Sums are of differences to all devices' mean, which may be far from this device's.
+            lost = np.finfo(float).eps * np.mean((truth[own] - truth.mean()) ** 2) / spread
+            assert by_device.r2[k] == pytest.approx(expected, rel=1e-6 + 4 * lost)
         else:  # one sample has no variance but for rounding
             assert not by_device.r2[k] > 0
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from paofed.errors import InputError
-from paofed.simulate.results.progressive import ColdStart, Progressive
+from paofed.simulate.results.progressive import Progressive
 
 
 def progressive() -> Progressive:
@@ -40,30 +39,3 @@ def test_the_error_until_then_is_of_all_samples_before() -> None:
     until = 10 ** (found.until_db("a", "device") / 10)
     assert until == pytest.approx([2 / 10, 4 / 30, 4 / 30])  # none came after the second point
     assert found.until_db("a", "device")[-1] == found.final("a", "device").db
-
-
-def test_an_unknown_learner() -> None:
-    with pytest.raises(InputError, match=r"unknown learner 'b \(server\)'.*a \(server\)"):
-        progressive().final("b", "server")
-
-
-def test_baselines_are_told_from_algorithms() -> None:
-    assert progressive().baselines == ["b"]
-
-
-def test_newcomers_are_pooled_by_start() -> None:
-    samples = np.array([[[1, 2], [3, 4]], [[1, 1], [0, 1]]])  # (S, K, H)
-    found = ColdStart(
-        algorithms=np.array(["a"]),
-        devices=np.array([0, 1]),
-        starts=np.array([0, 5]),
-        horizons=np.array([1, 2]),
-        errors=np.stack([np.stack([samples, 10 * samples])])[None] * 1.0,
-        alone=100.0 * samples[None],
-        last_value=samples * 1.0,
-        samples=samples,
-    )
-    assert found.joined_db("a", "whole") == pytest.approx(np.zeros((2, 2)))
-    assert found.joined_db("a", "windows") == pytest.approx(np.full((2, 2), 10.0))
-    assert found.by_start_db(found.alone) == pytest.approx(np.full((2, 2), 20.0))
-    assert found.by_start_db(found.last_value).shape == (2, 2)

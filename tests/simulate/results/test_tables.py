@@ -6,20 +6,17 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
 from paofed.errors import InputError
-from paofed.simulate.engines.reference import replay
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.result import SENT_COLUMNS
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.tables import TableOf
-from paofed.sweeping.sweep import sweep
-from paofed.theory.foresight import foresee
 from tests.effort import long
-from tests.natures import small_scenario, small_trace
 from tests.report.shared.test_figures import flat, many
 from tests.world.table.tables import fleet, hourly, table, write
 
@@ -29,10 +26,11 @@ RESULT = replace(_FLAT, provenance={**_FLAT.provenance, **_RUNS})
 
 
 @pytest.fixture(scope="module")
-def over_table(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def over_table(tmp_path_factory: pytest.TempPathFactory) -> TableResult:
     path = tmp_path_factory.mktemp("table") / "t.csv"
     write(path, hourly(3, 48))
-    return run(fleet(table(path)), ["pao-fed-u1"], runs=2, engine="reference", workers=1)
+    asked: dict[str, Any] = {"runs": 2, "engine": "reference", "workers": 1}
+    return TableResult.of(run(fleet(table(path)), ["pao-fed-u1"], **asked))
 
 
 def test_curves_runs_and_finals_are_those_of_the_result() -> None:
@@ -54,7 +52,7 @@ def test_curves_runs_and_finals_are_those_of_the_result() -> None:
 
 @pytest.mark.parametrize("of", ["curves", "run_curves", "runs", "finals"])
 def test_polars_pandas_and_csv_say_the_same(
-    of: TableOf, over_table: Result, tmp_path: Path
+    of: TableOf, over_table: TableResult, tmp_path: Path
 ) -> None:
     import pandas as pd
 
@@ -67,21 +65,13 @@ def test_polars_pandas_and_csv_say_the_same(
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), framed, check_dtype=False)
 
 
-def test_over_a_table_the_devices_are_in_it(over_table: Result) -> None:
-    assert over_table.progressive is not None
+def test_over_a_table_the_devices_are_in_it(over_table: TableResult) -> None:
     (row,) = over_table.to_polars("finals").to_dicts()
-    assert (row["device_db"], row["device_db_se"]) == over_table.progressive.final(
-        "pao-fed-u1", "device"
-    )
+    assert (row["device_db"], row["device_db_se"]) == over_table.final("pao-fed-u1", "device")
     assert over_table.to_polars("runs")["device_mse"].to_list() == pytest.approx(
-        over_table.progressive.run_finals("pao-fed-u1", "device")
+        over_table.run_finals("pao-fed-u1", "device")
     )
     assert over_table.samples_seen[-1] == over_table.progressive.samples.sum()
-
-
-def test_an_unknown_table() -> None:
-    with pytest.raises(InputError, match=r"unknown table 'curve': did you mean 'curves'\?"):
-        RESULT.to_polars("curve")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -171,50 +161,7 @@ def test_a_notebook_shows_the_table_and_the_curves() -> None:
     assert page.drawn == 2 * 2
 
 
-def test_it_shows_what_diverged_and_what_is_many() -> None:
-    page = _Page(flat({"a": np.inf})._repr_html_())
-    assert "diverged" in page.said
-    assert page.drawn == 1
-    page = _Page(many(40)._repr_html_())
-    assert "and 10 more" in page.said
-    assert page.drawn == 2 * 12
-
-
-def test_over_a_table_the_curves_are_drawn_too(over_table: Result) -> None:
-    page = _Page(over_table._repr_html_())
-    assert page.drawn == 2 * 1
-    assert [text for text in page.said if text.endswith("(dB)")] == [
-        "device error (dB)",
-        "server error (dB)",
-    ]
-    assert re.search(r"  pao-fed-u1  device -?[\d.]+ dB .*, server -?[\d.]+ dB", repr(over_table))
-
-
-def test_no_neighbour_prints_arrays(over_table: Result) -> None:
-    small, trace = small_scenario(), small_trace(1)
-    ahead = foresee(small)
-    swept = sweep(small, ["pao-fed-u1"], {"step_size": [0.1, 0.4]}, runs=2)
-    outcome = replay(trace, from_text("pao-fed-u1:shared=2"))
-    shown = [
-        trace,
-        outcome,
-        over_table.progressive,
-        over_table.lives,
-        ahead.outlook("pao-fed-u1"),
-        ahead.outlook("pao-fed-u1").prediction,
-        ahead.learning_curve("pao-fed-u1", every=75),
-        swept,
-    ]
-    for one in shown:
-        assert len(repr(one)) < 600
-        assert "array" not in repr(one)
-    assert repr(outcome) == "<Outcome: server_model (7,), mse (24,), traffic (7, 24)>"
-    first, best = repr(swept).splitlines()
-    assert first == "Swept setting-1 over step_size: 2 points (a grid) in 2 worlds"
-    assert best.endswith(", the best of 2")
-
-
-def test_a_baseline_has_no_bytes_and_leaves_no_empty_figure(over_table: Result) -> None:
+def test_a_baseline_has_no_bytes_and_leaves_no_empty_figure(over_table: TableResult) -> None:
     from matplotlib import pyplot as plt
 
     with pytest.raises(InputError, match="alone is a baseline, which sends nothing"):

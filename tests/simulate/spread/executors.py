@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Unruly(Executor):
-    """Computes in one thread: late, in any order, now and then twice; fails, cancels, loses.
+    """Computes in one thread: late, in any order, now and then twice; fails, cancels.
 
     What it does wrong to a piece of work is drawn when that is submitted, but never more than
     `patience` times for the same one.
     """
 
-    WRONGS = ("refuse", "raise", "cancel", "lose", "garble", "repeat")
+    WRONGS = ("refuse", "raise", "cancel", "garble", "repeat")
 
     def __init__(self, seed: int, patience: int = 2) -> None:
         self._draw, self._patience = random.Random(seed), patience  # noqa: S311 (no secret)
@@ -34,7 +34,7 @@ class Unruly(Executor):
         which, wrong = args[-1], self._draw.choice([*self.WRONGS, *well])
         if self._wrongs[which] >= self._patience:
             wrong = "nothing"
-        self._wrongs[which] += wrong in ("refuse", "raise", "cancel", "lose", "garble")
+        self._wrongs[which] += wrong in ("refuse", "raise", "cancel", "garble")
         self.did[wrong] += 1
 
         def work() -> Any:
@@ -50,7 +50,7 @@ class Unruly(Executor):
         if wrong == "cancel":
             future.cancel()
             future.set_running_or_notify_cancel()
-        elif wrong != "lose":
+        else:
             with self._there:
                 self._waiting.append((future, work))
                 self._there.notify()

@@ -16,11 +16,11 @@ from distributed.security import Security
 from distributed.versions import get_versions
 
 from paofed.algorithms import ALGORITHMS
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
-from paofed.simulate.spread import dask_cluster, handing, units
+from paofed.simulate.spread import dask_cluster, handing, jobs
 from paofed.simulate.spread.dask_cluster import dask_executor
 from paofed.simulate.spread.identity import program
 from paofed.world.scenario import Scenario
@@ -41,9 +41,9 @@ def halved(name="halved"):
 
 
 @pytest.fixture(autouse=True)
-def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a small piece of work has several."""
-    monkeypatch.setattr(units, "MOST", 2)
+    monkeypatch.setattr(jobs, "MOST", 2)
 
 
 def kept(result: Result, path: Path) -> bytes:
@@ -97,7 +97,7 @@ def test_workers_keep_what_they_keep_in_a_folder_of_our_own(two_processes: Execu
 def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
     two_processes: Executor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.undo()  # units as large as they are
+    monkeypatch.undo()  # jobs as large as they are
     subset = ("online-fed", "pso-fed")
     rows = [f"{name}:subset=4" if name in subset else name for name in ALGORITHMS]
     setting, ticks = Scenario.load("setting-1"), effort(everyday=200, thorough=2000)
@@ -114,7 +114,7 @@ def test_the_paper_s_rows_are_the_same_on_processes_as_on_threads(
 def test_workers_need_no_file_of_a_method(two_processes: Executor, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    method = from_text(f"{file}:halved")
+    method = resolve(f"{file}:halved")
     plain = run(SCENARIO, [method], runs=3, engine="reference")
     executor = At(two_processes, 1, file.unlink)
     spread = run(SCENARIO, [method], runs=3, engine="reference", executor=executor)

@@ -22,21 +22,52 @@ from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, work
 
 pytestmark = pytest.mark.skipif(not in_ci(), reason="several programs: CI runs them")
 
-RUNS = 150  # more than are computed between two looks of a starved test
-# Units of one run, so that there are many.
-PAOFED = (
-    "import sys; from paofed.simulate.spread import units; units.MOST = 1; "
-    "from paofed.cli import main; sys.exit(main())"
-)
+RUNS = 30
+# Jobs of one run, so that there are many.
+PAOFED = """
+import signal, sys
+from paofed.cli import main
+from paofed.simulate.spread import jobs
+jobs.MOST = 1
+signal.signal(signal.SIGINT, signal.default_int_handler)  # however the tests were started
+sys.exit(main())
+"""
+# A method whose runs do not begin while there are as many jobs as are allowed: so no program can
+# end before a slow test has done to it what the test is about.
+HELD = """
+import time
+from dataclasses import replace
+from pathlib import Path
+from paofed import algorithm
+from paofed.core.parts import zero_weights
+from paofed.core.rules import LMS
+
+FOLDER = {folder!r}
+
+def begin(features):
+    jobs, allowed = Path(FOLDER, "jobs"), Path(FOLDER, "allowed")
+    while len(list(jobs.rglob("*.npz"))) >= int(allowed.read_text()):
+        time.sleep(0.01)
+    return zero_weights(features)
+
+held = replace(algorithm("pao-fed-u1"), name="held", learner=replace(LMS, init=begin))
+"""
+
+
+def allow(folder: Path, jobs: int) -> None:
+    """Let runs begin until there are so many jobs; a few more may have begun by then."""
+    (folder / "soon").write_text(str(jobs))
+    (folder / "soon").replace(folder / "allowed")
 
 
 @contextmanager
 def started(folder: Path, *more: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a long run in a session of its own, which keeps its units."""
-    scenario = folder / "small.toml"
+    """Start a long run in a session of its own, which keeps its jobs."""
+    scenario, method = folder / "small.toml", folder / "held.py"
     scenario.write_text(small_scenario().to_toml())
-    words = ["run", str(scenario), "--algorithm", "pao-fed-u1", "--engine", "reference"]
-    words += ["--runs", str(RUNS), "--store", str(folder / "units"), *more]
+    method.write_text(HELD.format(folder=str(folder)))
+    words = ["run", str(scenario), "--algorithm", f"{method}:held", "--engine", "reference"]
+    words += ["--runs", str(RUNS), "--store", str(folder / "jobs"), *more]
     process = subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-c", PAOFED, *words],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -53,8 +84,8 @@ def started(folder: Path, *more: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def kept(folder: Path) -> dict[str, int]:
-    """The finished units, and when each was written."""
-    return {path.name: path.stat().st_mtime_ns for path in (folder / "units").rglob("*.npz")}
+    """The finished jobs, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "jobs").rglob("*.npz")}
 
 
 def session(leader: int) -> list[int]:
@@ -71,20 +102,23 @@ def session(leader: int) -> list[int]:
 def test_a_killed_client_goes_on(tmp_path: Path) -> None:
     """A worker is killed, too; the scheduler goes on all the time."""
     out = tmp_path / "out.npz"
+    allow(tmp_path, 3)
     with scheduler(tmp_path) as (address, _), worker(address, tmp_path):
         on = f"dask:{address}"
         with (
             worker(address, tmp_path, count=2) as victim,
             started(tmp_path, "--on", on) as client,
         ):
-            until(lambda: len(kept(tmp_path)) > 1, PATIENCE)
+            until(lambda: len(kept(tmp_path)) >= 3, PATIENCE)
             victim.kill()
-            some = len(kept(tmp_path))
-            until(lambda: len(kept(tmp_path)) > some, PATIENCE)
+            some = len(kept(tmp_path)) + 3
+            allow(tmp_path, some)
+            until(lambda: len(kept(tmp_path)) >= some, PATIENCE)
             client.kill()
             assert client.wait() == -signal.SIGKILL
         before = kept(tmp_path)
-        assert 2 < len(before) < RUNS
+        assert some <= len(before) < RUNS
+        allow(tmp_path, RUNS + 1)
         with started(tmp_path, "--on", on, "--out", str(out)) as client:
             _, said = client.communicate(timeout=3 * PATIENCE)
         assert client.returncode == 0, said
@@ -92,26 +126,31 @@ def test_a_killed_client_goes_on(tmp_path: Path) -> None:
     after = kept(tmp_path)
     assert {name: after[name] for name in before} == before
     assert len(after) == RUNS
-    plain = run(tmp_path / "small.toml", "pao-fed-u1", engine="reference", runs=RUNS)
+    plain = run(
+        tmp_path / "small.toml", f"{tmp_path / 'held.py'}:held", engine="reference", runs=RUNS
+    )
     plain.save(tmp_path / "plain.npz")
     assert out.read_bytes() == (tmp_path / "plain.npz").read_bytes()
 
 
 def test_ctrl_c_ends_a_local_cluster_in_good_order(tmp_path: Path) -> None:
+    allow(tmp_path, 1)
     with started(tmp_path, "--on", "dask", "--workers", "2") as client:
         until(lambda: kept(tmp_path), PATIENCE)
         os.killpg(client.pid, signal.SIGINT)  # as a terminal does
+        allow(tmp_path, RUNS + 1)
         _, said = client.communicate(timeout=PATIENCE)
     assert client.returncode == 130
     lines = said.splitlines()
-    # The last unit may be on disk and not yet in the result, which then has nothing to be kept.
+    # The last job may be on disk and not yet in the result, which then has nothing to be kept.
     assert [line for line in lines if line.startswith("interrupted")]
-    assert [line for line in lines if line.startswith("finished units are kept in ")]
+    assert [line for line in lines if line.startswith("finished jobs are kept in ")]
     assert "Traceback" not in said
     until(lambda: not session(client.pid), PATIENCE)
 
 
 def test_a_scheduler_that_ends_is_one_line(tmp_path: Path) -> None:
+    allow(tmp_path, 1)
     with (
         scheduler(tmp_path) as (address, process),
         worker(address, tmp_path),

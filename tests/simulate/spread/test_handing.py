@@ -1,115 +1,119 @@
-"""Units that seem lost, and come back all the same."""
+"""Jobs that an executor fails at, and how many are out at a time."""
 
 import pickle
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
 import pytest
 
-from paofed.simulate.spread import handing
-from paofed.simulate.spread.handing import Delivery, Handing, Order
+from paofed.errors import ExecutorError
+from paofed.simulate.spread.handing import RETRIES, Handing
+from paofed.simulate.spread.store import FinishedJob
 
-UNITS = [range(i, i + 1) for i in range(4)]
+JOBS = [range(i, i + 1) for i in range(4)]
 
 
-class ByHand(Executor):
-    """Does nothing: what was submitted is brought back by whoever holds it."""
+def order(_: range) -> bytes:
+    """Is never called by the executors here."""
+    raise NotImplementedError
 
-    def __init__(self) -> None:
-        self.out: list[tuple[int, Future[bytes]]] = []
+
+class Failing(Executor):
+    """Fails so many times at every job, and notes which jobs it got."""
+
+    def __init__(self, times: int) -> None:
+        self.got, self._times = list[int](), times
 
     def submit(self, _: Callable[..., Any], /, *args: Any, **__: Any) -> Future[Any]:
         future: Future[bytes] = Future()
-        self.out.append((args[-1].start, future))
+        run = args[-1].start
+        self.got.append(run)
+        if self.got.count(run) <= self._times:
+            future.set_exception(ConnectionError("a worker is gone"))
+        else:
+            found = FinishedJob({run: None}, "cpu", 1.0)  # type: ignore[dict-item]
+            future.set_result(pickle.dumps(found))
         return future
 
-    def bring(self, place: int) -> None:
-        run, future = self.out[place]
-        future.set_result(pickle.dumps(Delivery("here", "cpu", {run: None})))  # type: ignore[dict-item]
+
+def test_what_failed_goes_again_after_what_is_new() -> None:
+    executor = Failing(1)
+    hands = Handing(executor, order, _room=2)
+    found = [run for job in hands.finished(iter(JOBS)) for run in job.records]
+    assert sorted(found) == [0, 1, 2, 3]
+    assert executor.got[:4] == [0, 1, 2, 3]
+    assert sorted(executor.got) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_an_executor_that_fails_too_often_ends_the_work() -> None:
+    executor = Failing(RETRIES + 1)
+    with pytest.raises(ExecutorError, match=r"failed 4 times at runs 0 to 0 .*a worker is gone"):
+        list(Handing(executor, order).finished(iter(JOBS[:1])))
+    assert executor.got == [0] * (RETRIES + 1)
+
+
+class Interrupting(Future[bytes]):
+    """Runs code as it is deleted, as Dask's futures do; Ctrl-C comes just then."""
+
+    deleted = 0
+
+    def __del__(self) -> None:
+        Interrupting.deleted += 1
+        signal.raise_signal(signal.SIGINT)
+
+
+class Deleting(Executor):
+    """Finishes every job at once."""
+
+    def submit(self, _: Callable[..., Any], /, *args: Any, **__: Any) -> Future[Any]:
+        future = Interrupting()
+        found = FinishedJob({args[-1].start: None}, "cpu", 1.0)  # type: ignore[dict-item]
+        future.set_result(pickle.dumps(found))
+        return future
 
 
 @pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, which passes when we say so."""
-    time = [0.0]
-    monkeypatch.setattr("paofed.simulate.spread.handing.time.monotonic", lambda: time[0])
-    return time
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises a KeyboardInterrupt, however the tests were started."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 
-@pytest.fixture
-def held(now: list[float]) -> tuple[ByHand, Handing]:
-    """One with room for two units, which has handed out the first two at time 0."""
-    assert now == [0.0]
-    executor = ByHand()
-    hands = Handing(executor, Order({}, {}, b""), _room=2)
-    hands._hand_out(iter(UNITS[:2]))
-    return executor, hands
+@pytest.mark.usefixtures("_ctrl_c")
+@pytest.mark.parametrize("jobs", [JOBS, JOBS[:1]])
+def test_ctrl_c_while_a_future_is_deleted_is_not_lost(jobs: list[range]) -> None:
+    Interrupting.deleted, found = 0, list[int]()
+    work = Handing(Deleting(), order, _room=1).finished(iter(jobs))
+    with pytest.raises(KeyboardInterrupt):
+        found.extend(run for job in work for run in job.records)
+    assert found == [0]
+    assert Interrupting.deleted == 1
 
 
-def lose_all(hands: Handing, now: list[float]) -> None:
-    now[0] += handing.PATIENCE * handing._AT_FIRST + 1.0
-    hands._give_up_lost()
-    assert list(hands._again) == UNITS[:2]
+class Stuck(Executor):
+    """Hears Ctrl-C while a job is handed over, which never ends."""
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second Ctrl-C did not end this")
 
 
-def rest(executor: ByHand, hands: Handing) -> Iterator[int]:
-    """Bring back everything that is handed out from now on, in its order."""
-    while hands._hand_out(iter(())):
-        place = next(i for i, (_, future) in enumerate(executor.out) if not future.done())
-        executor.bring(place)
-        yield from (unit.start for unit, _ in hands._taken_back(executor.out[place][1]))
+@pytest.mark.usefixtures("_ctrl_c")
+def test_a_second_ctrl_c_does_not_wait() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        list(Handing(Stuck(), order).finished(iter(JOBS)))
 
 
-def test_a_unit_that_comes_back_while_it_waits_to_go_again_does_not(
-    held: tuple[ByHand, Handing], now: list[float]
-) -> None:
-    executor, hands = held
-    lose_all(hands, now)
-    executor.bring(0)
-    assert [unit for unit, _ in hands._taken_back(executor.out[0][1])] == UNITS[:1]
-    assert list(rest(executor, hands)) == [1]
-    assert [run for run, _ in executor.out].count(0) == 1
-
-
-def test_a_unit_that_seemed_lost_and_then_fails_goes_again_once(
-    held: tuple[ByHand, Handing], now: list[float]
-) -> None:
-    executor, hands = held
-    lose_all(hands, now)
-    executor.out[0][1].set_exception(ConnectionError("a worker is gone"))
-    assert not list(hands._taken_back(executor.out[0][1]))
-    assert list(hands._again) == UNITS[:2]
-    assert sorted(rest(executor, hands)) == [0, 1]
-    assert [run for run, _ in executor.out].count(0) == 2
-
-
-def test_before_anything_is_back_nobody_knows_how_long_a_unit_takes(
-    held: tuple[ByHand, Handing], now: list[float]
-) -> None:
-    executor, hands = held
-    now[0] = handing.PATIENCE * handing._AT_FIRST
-    hands._give_up_lost()
-    assert not hands._again
-    now[0] = 1.0
-    executor.bring(0)
-    list(hands._taken_back(executor.out[0][1]))
-    now[0] = handing.PATIENCE + 1.0
-    hands._give_up_lost()
-    assert list(hands._again) == UNITS[1:2]
-
-
-def test_a_unit_that_seems_lost_again_and_again_is_waited_for_twice_as_long_each_time(
-    held: tuple[ByHand, Handing], now: list[float]
-) -> None:
-    """A unit that takes longer than anybody expected is not handed out for ever."""
-    _, hands = held
-    for lost in range(3):
-        patience = handing.PATIENCE * handing._AT_FIRST * 2**lost
-        now[0] += patience
-        hands._give_up_lost()
-        assert not hands._again
-        now[0] += 1.0
-        hands._give_up_lost()
-        assert list(hands._again) == UNITS[:2]
-        hands._hand_out(iter(()))
+def test_a_handler_that_only_notes_signals_lets_the_work_go_on() -> None:
+    noted = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        work = Handing(Deleting(), order, _room=1).finished(iter(JOBS))
+        assert [run for job in work for run in job.records] == [0, 1, 2, 3]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert noted == [signal.SIGINT] * 4

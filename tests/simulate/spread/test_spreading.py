@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,15 +17,12 @@ import pytest
 
 from paofed import Interrupted, race
 from paofed.algorithms import Algorithm
-from paofed.algorithms.spec import resolve
 from paofed.errors import ExecutorError, FileError, InputError, TraceError
 from paofed.simulate.engines import reference_engine
 from paofed.simulate.engines.fast import family
-from paofed.simulate.engines.task import Task
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.result import Result, usual_every
-from paofed.simulate.spread import handing, identity, spreading, store, units
-from paofed.simulate.spread.store import UnitStore
+from paofed.simulate.results.result import Result
+from paofed.simulate.spread import handing, identity, jobs, spreading
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -44,12 +40,16 @@ RUNS = 7
 
 
 @pytest.fixture(autouse=True)
-def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs each at most; nobody waits for long."""
-    monkeypatch.setattr(units, "MOST", 2)
-    monkeypatch.setattr(units, "SECONDS", 1e9)  # however slow this machine is
-    monkeypatch.setattr(spreading, "LOOK", 0.01)
-    monkeypatch.setattr(handing, "_LOOK", 0.01)
+    monkeypatch.setattr(jobs, "MOST", 2)
+    monkeypatch.setattr(jobs, "SECONDS", 1e9)  # however slow this machine is
+
+
+@pytest.fixture
+def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs of a store are computed in their order."""
+    monkeypatch.setattr(spreading, "any_of", min)
 
 
 def plain(**asked: Any) -> Result:
@@ -90,11 +90,7 @@ def test_a_pool_of_new_processes_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(effort(everyday=2, thorough=20)))
-def test_an_executor_may_reorder_repeat_delay_and_lose(
-    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(handing, "PATIENCE", 0.05)
-    monkeypatch.setattr(handing, "_LONGER", 0)
+def test_an_executor_may_reorder_repeat_delay_and_fail(seed: int, tmp_path: Path) -> None:
     heard: list[float] = []
     executor = Unruly(seed)
     try:
@@ -105,7 +101,6 @@ def test_an_executor_may_reorder_repeat_delay_and_lose(
     assert {*executor.did} > {"nothing"}
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
-    assert list(tmp_path.rglob("*.claim")) == []
     assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(found)
 
 
@@ -117,13 +112,14 @@ class Refusing(Executor):
 
 
 def test_an_executor_that_fails_for_good_is_one_line(tmp_path: Path) -> None:
-    told = "the executor failed 4 times at runs 0 to 0 .RuntimeError: cannot schedule new futures"
+    told = r"the executor failed 4 times at runs \d to \d .RuntimeError: cannot schedule new"
     with pytest.raises(ExecutorError, match=told):
         plain(executor=Refusing(), store=tmp_path)
     assert list(tmp_path.glob("*/*")) == []
 
 
-def test_an_error_of_a_worker_is_that_of_the_run_and_finished_units_are_kept(
+@pytest.mark.usefixtures("in_order")
+def test_an_error_of_a_worker_is_that_of_the_run_and_finished_jobs_are_kept(
     tmp_path: Path,
 ) -> None:
     def trace(world: int, _: int) -> Trace:
@@ -152,8 +148,8 @@ def test_a_worker_that_lacks_a_module_is_told() -> None:
     """A script imports a module beside it by name; a process that has not seen it cannot."""
     work = b"cnowhere_to_be_found\nname\n."  # a pickle of that name
     found = pickle.loads(handing.delivered(identity.program(), {}, work, range(1)))  # noqa: S301
-    assert isinstance(found.error, InputError)
-    assert "cannot read what it is to compute (ModuleNotFoundError: No module" in str(found.error)
+    assert isinstance(found, InputError)
+    assert "cannot read what it is to compute (ModuleNotFoundError: No module" in str(found)
 
 
 def test_what_is_in_the_store_is_not_computed_again(
@@ -168,7 +164,8 @@ def test_what_is_in_the_store_is_not_computed_again(
     np.testing.assert_array_equal(more.mse[:4], first.mse)
 
 
-def test_an_interrupt_keeps_finished_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("in_order")
+def test_an_interrupt_keeps_finished_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found, compute = computing(monkeypatch), family.run
 
     def interrupted(*args: Any, **place: Any) -> Any:
@@ -188,7 +185,7 @@ def test_an_interrupt_keeps_finished_units(monkeypatch: pytest.MonkeyPatch, tmp_
     assert again == saved(plain())
 
 
-def test_faults_tables_and_several_engines_go_through_units(
+def test_faults_tables_and_several_engines_go_through_jobs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write(tmp_path / "t.csv", hourly(3, 40))
@@ -218,7 +215,8 @@ def test_a_table_that_changes_is_another_one(tmp_path: Path) -> None:
     assert len(list(store.rglob("*.npz"))) == 2
 
 
-def test_a_damaged_unit_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.usefixtures("in_order")
+def test_a_damaged_job_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     expected = plain(store=tmp_path)
     paths = sorted(tmp_path.rglob("*.npz"))
     whole = paths[0].read_bytes()
@@ -230,7 +228,7 @@ def test_a_damaged_unit_is_computed_again(tmp_path: Path, caplog: pytest.LogCapt
     assert paths[0].read_bytes() == whole
 
 
-def test_a_unit_of_another_seed_is_not_taken_for_this_one_s(
+def test_a_job_of_another_seed_is_not_taken_for_this_one_s(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     of_seed = {}
@@ -243,7 +241,7 @@ def test_a_unit_of_another_seed_is_not_taken_for_this_one_s(
     assert saved(found) == saved(run(WORLD, LINEUP, seed=4, workers=1))
     (told,) = caplog.messages
     assert told.startswith(
-        f"{of_seed[4]} is not this part of the work: it holds the key of another"
+        f"{of_seed[4]} is not this piece of the work: it holds the key of another"
     )
     assert told.endswith("; it is computed again")
 
@@ -267,29 +265,30 @@ def test_a_number_that_was_edited_is_found(
     assert caplog.messages == []
 
 
-def test_units_that_were_cut_otherwise_are_found(
+@pytest.mark.usefixtures("in_order")
+def test_jobs_that_were_cut_otherwise_are_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another machine is faster, and makes larger units; a damaged one leaves a gap."""
-    monkeypatch.setattr(units, "MOST", 5)
+    """Another machine is faster, and makes larger jobs; a damaged one leaves a gap."""
+    monkeypatch.setattr(jobs, "MOST", 4)
     expected = plain(store=tmp_path)
-    assert max(len(units_in(path)) for path in tmp_path.rglob("*.npz")) > 2
-    monkeypatch.setattr(units, "MOST", 1)
-    path = max(tmp_path.rglob("*.npz"), key=lambda path: len(units_in(path)))
+    assert max(len(jobs_in(path)) for path in tmp_path.rglob("*.npz")) > 2
+    monkeypatch.setattr(jobs, "MOST", 1)
+    path = max(tmp_path.rglob("*.npz"), key=lambda path: len(jobs_in(path)))
     path.write_bytes(b"")
     found = computing(monkeypatch)
     assert saved(plain(store=tmp_path)) == saved(expected)
-    assert {world for world, _ in found} == {*units_in(path)}
+    assert {world for world, _ in found} == {*jobs_in(path)}
     assert saved(plain(executor=Refusing(), store=tmp_path)) == saved(expected)
 
 
-def units_in(path: Path) -> range:
+def jobs_in(path: Path) -> range:
     first, last = map(int, path.stem.split("-"))
     return range(first, last + 1)
 
 
 class Noting(ThreadPoolExecutor):
-    """Notes how many runs each unit has."""
+    """Notes how many runs each job has."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         self.sizes = [*getattr(self, "sizes", []), len(args[-1])]
@@ -297,13 +296,13 @@ class Noting(ThreadPoolExecutor):
 
 
 @pytest.mark.parametrize(("seconds", "alone"), [(1e-9, True), (1e9, False)])
-def test_what_a_run_takes_decides_how_many_make_a_unit(
+def test_what_a_run_takes_decides_how_many_make_a_job(
     seconds: float, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every run takes longer than a nanosecond, and less than 30 years."""
-    monkeypatch.setattr(units, "SECONDS", seconds)
-    monkeypatch.setattr(units, "MOST", 100)
-    most = 2 * (os.cpu_count() or 1)  # units that are out before the first is back
+    monkeypatch.setattr(jobs, "SECONDS", seconds)
+    monkeypatch.setattr(jobs, "MOST", 100)
+    most = 2 * (os.cpu_count() or 1)  # jobs that are out before the first is back
     with Noting(1) as pool:
         run(WORLD, LINEUP, runs=most + 40, executor=pool)
     assert pool.sizes[:most] == [1] * most
@@ -314,7 +313,7 @@ def test_what_a_run_takes_decides_how_many_make_a_unit(
 def test_a_full_disk_is_told_once_and_loses_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Files may not grow beyond a few bytes: enough for claims, too little for units."""
+    """Files may not grow beyond a few bytes: too little for jobs."""
     expected = plain()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
@@ -339,19 +338,20 @@ def test_no_folder_and_no_executor_are_refused_before_the_work(tmp_path: Path) -
 
 
 def test_two_clients_share_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Both have everything in the end; no unit is computed twice."""
+    """Both have everything in the end; what both began at once was computed twice."""
     found, results = computing(monkeypatch), list[Result]()
 
     def client() -> None:
-        results.append(run(WORLD, LINEUP, runs=20, workers=1, store=tmp_path))
+        results.append(run(WORLD, LINEUP, runs=40, workers=1, store=tmp_path))
 
     clients = [threading.Thread(target=client) for _ in range(2)]
     for one in clients:
         one.start()
     for one in clients:
         one.join()
-    assert sorted(found) == [(world, 0) for world in range(20)]
-    assert saved(results[0]) == saved(results[1])
+    assert {world for world, _ in found} == {*range(40)}
+    assert len(found) < 80
+    assert saved(results[0]) == saved(results[1]) == saved(run(WORLD, LINEUP, runs=40))
 
 
 # A client that ends for good in the middle of its work, as a machine without power does.
@@ -360,7 +360,7 @@ import os, signal, sys, time
 from pathlib import Path
 from paofed import run
 from paofed.simulate.engines.fast import family
-from paofed.simulate.spread import units
+from paofed.simulate.spread import spreading, jobs
 from tests.simulate.spread.test_spreading import LINEUP, RUNS, WORLD
 
 compute = family.run
@@ -372,7 +372,7 @@ def dying(*args, **place):
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(*args, **place)
 
-units.MOST, units.SECONDS, family.run = 2, 1e9, dying
+jobs.MOST, jobs.SECONDS, family.run, spreading.any_of = 2, 1e9, dying, min
 run(WORLD, LINEUP, runs=RUNS, workers=1, store=sys.argv[1])
 """
 
@@ -386,53 +386,12 @@ def test_a_client_that_was_killed_goes_on_where_it_was(
         env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
     assert dead.returncode == -signal.SIGKILL
-    kept = {world for path in tmp_path.rglob("*.npz") for world in units_in(path)}
+    kept = {world for path in tmp_path.rglob("*.npz") for world in jobs_in(path)}
     assert {0, 1} <= kept < {*range(RUNS)}
-    assert len(list(tmp_path.rglob("*.claim"))) >= 1  # nobody gave them back
     found = computing(monkeypatch)
     assert saved(plain(store=tmp_path)) == saved(plain())
     missing = [(world, 0) for world in range(RUNS) if world not in kept]
     assert sorted(found[: len(missing)]) == missing
-    assert list(tmp_path.rglob("*.claim")) == []
-
-
-def test_a_unit_that_somebody_else_computes_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Somebody on another machine holds the first unit, and then shows no sign of life."""
-    monkeypatch.setattr(store, "DEAD_AFTER", 0.2)
-    folder = tmp_path / units.key_of_task("fast", _task(), {})
-    folder.mkdir()
-    (folder / "0-0.claim").write_text("elsewhere 1 0\n")
-    found, begin = computing(monkeypatch), time.monotonic()
-    assert saved(plain(store=tmp_path)) == saved(plain())
-    assert time.monotonic() - begin > 0.2
-    assert [world for world, _ in found[:RUNS]][-1] == 0
-
-
-def test_many_runs_that_somebody_else_holds_cost_one_look(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    looks, look = list[UnitStore](), UnitStore.taken
-
-    def noting(store: UnitStore) -> set[int]:
-        looks.append(store)
-        return look(store)
-
-    monkeypatch.setattr(UnitStore, "taken", noting)
-    with UnitStore(tmp_path, "key") as other, UnitStore(tmp_path, "key") as store:
-        assert all(other.claim(range(first, first + 50)) for first in (0, 50, 101))
-        left = list[int]()
-        found = spreading._claimed(store, range(151), units.UnitSize("fast"), left)
-        assert list(found) == [range(100, 101)]
-        assert left == [*range(100), *range(101, 151)]
-    # One look at first, and two for the unit: when it is claimed, and before the next.
-    assert looks.count(store) == 3
-
-
-def _task() -> Task:
-    methods = [resolve(name) for name in LINEUP]
-    return Task(WORLD, methods, 0, False, usual_every(WORLD.ticks), "float32", (), 1)
 
 
 def test_a_race_takes_an_executor_and_a_store(tmp_path: Path) -> None:

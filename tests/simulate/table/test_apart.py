@@ -1,7 +1,6 @@
 """Devices that learn as those of an algorithm do and never have a contact."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from paofed.simulate.engines.reference import ticks
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import USUAL
 from paofed.simulate.table.learners_alone import kind_of, learners_apart, without_contacts
 from paofed.world.realize_samples import realize_samples
@@ -28,8 +28,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
 
 
 def lives(result: Result) -> Lives:
-    assert result.lives is not None
-    return result.lives
+    return TableResult.of(result).lives
 
 
 def names(scenario: Scenario, *methods: Any, baselines: Any = USUAL) -> list[str]:
@@ -63,18 +62,6 @@ def test_every_way_of_learning_that_no_baseline_has_is_there_once(scenario: Scen
     assert [kind_of(name) for name in names(scenario, *others)] == ["start alone"] * 4
 
 
-def test_who_learns_alone_learns_at_every_sample_and_is_picked_by_nobody(
-    scenario: Scenario,
-) -> None:
-    """Whatever the row does at contacts: devices without contacts have none."""
-    resting = algorithm("online-fed", subset=0.5, learner="two-speed", exchange="single")
-    assert not resting.learns_while_away
-    (apart,) = learners_apart([resting], scenario, USUAL)
-    assert apart.learns_while_away
-    assert (apart.subset, apart.exchange) == (None, "paper")
-    assert apart.learner == resting.learner
-
-
 def test_lms_steps_of_another_size_are_those_of_the_baseline(scenario: Scenario) -> None:
     """Two programs: the engine where nobody is there, and the baseline's own loop."""
     found = lives(run(scenario, "pao-fed-u1:step_size=0.1", precision="float64"))
@@ -100,14 +87,3 @@ def test_no_contact_ever_reaches_them(scenario: Scenario) -> None:
         index = lives(result).learners.tolist().index([name, "baseline"])
         found = lives(result).sums[i, index, 0].sum()
         np.testing.assert_allclose(found, (np.concatenate(errors) ** 2).sum(), rtol=1e-9)
-
-
-def test_a_learner_s_gain_is_not_taken_for_that_of_contacts(tmp_path: Path) -> None:
-    """Devices that are never there gain nothing by taking part, however well they learn."""
-    path = write(tmp_path / "t.csv", with_gaps(hourly(4, 60)))
-    absent = without_contacts(fleet(table(path)))
-    result = lives(run(absent, TWO_SPEED))
-    np.testing.assert_array_equal(
-        result.mean_sums(TWO_SPEED, "device").squared,
-        result.mean_sums("start alone:learner=two-speed,step_size=0.1", "baseline").squared,
-    )

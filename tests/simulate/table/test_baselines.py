@@ -1,8 +1,10 @@
 """Every baseline against a literal loop, and none of them sees what is still to come."""
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,24 @@ from paofed.core.random import key_of
 from paofed.core.ridge import Ridge
 from paofed.core.rules import lms_step
 from paofed.errors import InputError, MissingExtraError
+from paofed.simulate.montecarlo import run
 from paofed.simulate.table import baselines as module
 from paofed.simulate.table.baselines import (
+    ALONE,
+    AT_ONE_PLACE,
+    BASELINES,
+    ON_REQUEST,
     USUAL,
     baselines,
     chosen,
     repeated,
     with_constant,
+    work_of,
 )
+from paofed.simulate.table.comparisons import require_times
 from paofed.world.table.door import read
 from paofed.world.table.readings import Readings
-from tests.world.table.tables import hourly, on_grid, table, write
+from tests.world.table.tables import fleet, hourly, on_grid, table, with_gaps, write
 
 STEP, REFITS = 0.4, [7, 20, 30]
 
@@ -51,18 +60,44 @@ def errors(readings: Readings, fourier_map: FourierMap) -> dict[str, FloatArray]
     return baselines(readings, fourier_map, STEP, REFITS)
 
 
-def test_all_are_there_and_judged_on_every_sample(
-    readings: Readings, errors: dict[str, FloatArray]
-) -> None:
-    assert list(errors) == list(USUAL)
-    for missed in errors.values():
-        assert missed.shape == readings.y.shape
-        assert np.isfinite(missed).all()
-
-
 def test_the_last_value_is_the_previous_one_or_the_mean_of_the_past(readings: Readings) -> None:
     few = replace(readings, y=np.array([5.0, 6.0]), previous=np.array([4.5, np.nan]))
     np.testing.assert_array_equal(repeated(few), [0.5, 6.0])
+
+
+def test_seasonal_naive_is_the_newest_value_of_the_same_time_of_day(
+    fourier_map: FourierMap, tmp_path: Path
+) -> None:
+    """Of a day ago, or of more; of the last value where the device has measured none then."""
+    lines = with_gaps(hourly(3, 120), 0.5)
+    readings = read(table(write(tmp_path / "t.csv", lines), tick="1h"))
+    found = baselines(readings, fourier_map, STEP, REFITS, names=["seasonal naive"])[
+        "seasonal naive"
+    ]
+    last, ages = repeated(readings), Counter[int]()
+    newest: dict[tuple[int, int], int] = {}
+    for i, (n, k) in enumerate(zip(readings.tick.tolist(), readings.device.tolist(), strict=True)):
+        before = newest.get((k, n % 24))
+        assert found[i] == (last[i] if before is None else readings.y[i] - readings.y[before])
+        ages[0 if before is None else n - int(readings.tick[before])] += 1
+        newest[k, n % 24] = i
+    assert {0, 24, 48, 72} <= set(ages)
+
+
+@pytest.mark.parametrize("tick", [None, "5min"])
+def test_without_a_calendar_no_day_is_known(tmp_path: Path, tick: str | None) -> None:
+    """Plain numbers are refused in one line; with a length of a tick or not."""
+    lines = [f"d{i % 2},{300 * (i // 2)},{i % 7},{i % 5},{i % 3}" for i in range(80)]
+    path = write(tmp_path / "t.csv", lines)
+    plain = table(path, calibration="10%", time_format="number")
+    with pytest.raises(InputError) as caught:
+        run(fleet(plain), "pao-fed-u1", baselines=["seasonal naive"])
+    assert str(caught.value) == (
+        f"the baseline seasonal naive needs times of a calendar, but the time of {path} is a plain "
+        f"number: give its `time_format`, or leave the baseline out"
+    )
+    require_times(USUAL, plain)
+    require_times(["seasonal naive"], table(path, calibration="1h", time_format="unix", tick=tick))
 
 
 def test_alone(readings: Readings, fourier_map: FourierMap, errors: dict[str, FloatArray]) -> None:
@@ -178,14 +213,27 @@ def test_some_are_chosen_and_others_left_out(readings: Readings, fourier_map: Fo
     assert list(found) == ["last value", "rls"]
 
 
-def test_none_in_company_is_no_baseline() -> None:
-    with pytest.raises(InputError, match="or none by itself"):
-        chosen("none,alone")
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [
+        ("boost", "sklearn", "boost"),
+        ("mondrian", "river", "river"),
+        ("adaptive-forest", "river", "river"),
+    ],
+)
+def test_trees_are_only_for_those_who_have_the_package(
+    name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module_name in [one for one in sys.modules if one.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, module_name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    said = rf"^the baseline .* needs {package}.*, which is not .*'paofed\[{extra}\]'$"
+    with pytest.raises(MissingExtraError, match=said):
+        chosen(f"alone,{name}")
 
 
-def test_trees_are_only_for_those_who_have_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    assert "boost" not in USUAL
-    with pytest.raises(MissingExtraError, match=r"boost needs sklearn.*paofed\[boost\]"):
-        chosen("boost")
+def test_what_takes_long_or_a_calendar_is_only_for_those_who_ask() -> None:
+    assert ON_REQUEST == ("seasonal naive", "boost", "mondrian", "adaptive forest")
+    assert set(USUAL) == set(BASELINES) - set(ON_REQUEST)
+    assert set(ALONE) | set(AT_ONE_PLACE) == set(BASELINES)
+    assert work_of(["mondrian"]) > 50 * work_of(["rls"])

@@ -10,12 +10,13 @@ import pytest
 from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Weights
-from paofed.errors import InputError, ScenarioError
+from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.coldstart import starts_of
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
@@ -24,14 +25,13 @@ from paofed.world.table.spec import Table
 from paofed.world.trace import Trace
 from tests.effort import some
 from tests.methods import OWN
-from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, with_gaps, write
 
 U1 = algorithm("pao-fed-u1")
 LINEUP = [
     *(
         algorithm(n, subset=0.5 if "subset" in options_of(n) else None)
-        for n in some(ALGORITHMS, everyday=4)
+        for n in some(ALGORITHMS, everyday=2)
     ),
     replace(algorithm("online-fed", subset=1), name="one of all"),
     replace(algorithm("pao-fed-u1", exchange="single"), name="single"),
@@ -59,8 +59,9 @@ def over_days(path: Path, lines: list[str], **changes: Any) -> Scenario:
 
 
 def joined(result: Result) -> ColdStart:
-    assert result.cold_start is not None
-    return result.cold_start
+    cold = TableResult.of(result).cold_start
+    assert cold is not None
+    return cold
 
 
 def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int) -> FloatArray:
@@ -142,32 +143,6 @@ def test_a_newcomer_may_be_later_than_anybody_before_it(tmp_path: Path) -> None:
     assert_literal(run(scenario, LINEUP, cold_starts=2), scenario, 1)
 
 
-def test_a_fleet_of_one(tmp_path: Path) -> None:
-    """A newcomer to nobody: whatever it does, it begins with what the fleet began with."""
-    scenario = over_days(tmp_path, daily(1, 60))
-    result = run(scenario, [U1], cold_starts=2)
-    assert_literal(result, scenario, 0)
-    np.testing.assert_array_equal(joined(result).errors[:, :, 0], joined(result).errors[:, :, 1])
-
-
-def test_a_device_without_readings_does_not_join(tmp_path: Path) -> None:
-    lines = [line if line[1] != "2" else line[: line.rindex(",") + 1] for line in daily(3, 60)]
-    found = joined(run(over_days(tmp_path, lines), [U1], cold_starts=2))
-    assert found.devices.tolist() == [0, 1]
-    for errors in (found.errors, found.alone, found.last_value):
-        assert errors.shape[-2] == 2
-        assert np.isfinite(found.by_start_db(errors)).all()
-
-
-def test_every_run_has_newcomers_of_its_own(tmp_path: Path) -> None:
-    scenario = over_days(tmp_path, daily(2, 60))
-    two = joined(run(scenario, [U1], runs=2, cold_starts=2))
-    one = joined(run(scenario, [U1], runs=1, cold_starts=2))
-    np.testing.assert_array_equal(two.errors[:1], one.errors)
-    assert not np.array_equal(two.errors[0], two.errors[1])
-    np.testing.assert_array_equal(two.last_value, one.last_value)
-
-
 def test_algorithms_outside_the_family_are_left_out(tmp_path: Path) -> None:
     scenario = over_days(tmp_path, daily(2, 60))
     result = run(scenario, [OWN, U1], cold_starts=2)
@@ -194,13 +169,9 @@ def readings_of(path: Path, ticks: int, unit: str, **changes: Any) -> Table:
     [
         (1441, "hours", {}, [24, 168, 720]),
         (1440, "hours", {}, [24, 168]),
-        (49, "hours", {}, [24]),
-        (99, "days", {}, [1, 7, 30]),
-        (20, "days", {}, [1, 7]),
         (3, "days", {}, [1]),
         (99, "days", {"tick": "1w", "calibration": "14d", "duplicates": "last"}, [1, 4]),
         (1441, "numbers", {}, [24, 168, 720]),
-        (49, "numbers", {}, [24]),
         (800, "hours", {"score_from": "18d"}, [24, 168]),
         (800, "hours", {"tick": "30min"}, [48, 336]),
     ],
@@ -244,29 +215,6 @@ def test_starts_are_within_the_time_that_counts_with_all_horizons_after_them(
     assert steps.size == 0 or steps.max() - steps.min() <= 1
 
 
-def test_the_last_start_may_be_the_only_one(tmp_path: Path) -> None:
-    readings = read(readings_of(tmp_path, 3, "days"))
-    assert starts_of(readings, 7).begins.tolist() == [1]
-
-
-def test_of_many_devices_some_join(tmp_path: Path) -> None:
-    readings = read(table(write(tmp_path / "many.csv", hourly(50, 60))))
-    found = starts_of(readings, 2).devices
-    assert found.size == 24
-    for groups in (2, 3, 4, 5):  # of availability: k mod G
-        assert set((found % groups).tolist()) == set(range(groups))
-
-
-def test_precision_holds_for_newcomers_too(tmp_path: Path) -> None:
-    scenario = over_days(tmp_path, daily(2, 60))
-    single, double = (
-        joined(run(scenario, [U1], precision=p, cold_starts=2)).errors
-        for p in ("float32", "float64")
-    )
-    assert not np.array_equal(single, double)
-    np.testing.assert_allclose(single, double, **CLOSE)
-
-
 def test_a_silent_device_does_not_join(tmp_path: Path) -> None:
     lines = [line if line[1] != "1" else line[: line.rindex(",") + 1] for line in hourly(3, 60)]
     readings = read(table(write(tmp_path / "silent.csv", lines)))
@@ -285,13 +233,8 @@ def test_cold_starts_that_cannot_be(tmp_path: Path, options: dict[str, Any], say
         run(over_days(tmp_path, daily(2, 60)), **{"methods": [U1], **options})
 
 
-def test_cold_starts_need_a_table() -> None:
-    with pytest.raises(ScenarioError, match="has no table of readings"):
-        run(small_scenario(), [U1], cold_starts=1)
-
-
 def test_newcomers_that_diverge_say_so(tmp_path: Path) -> None:
     found = joined(run(over_days(tmp_path, daily(2, 60), step_size=1e40), [U1], cold_starts=2))
-    assert not np.isfinite(found.joined_db("pao-fed-u1", "windows")[:, -1]).any()
+    assert not np.isfinite(found.by_start_db(found.joined("pao-fed-u1", "windows"))[:, -1]).any()
     assert not np.isfinite(found.by_start_db(found.alone)[:, -1]).any()
     assert np.isfinite(found.by_start_db(found.last_value)).all()

@@ -2,7 +2,7 @@
 
 From the file to the errors and intervals: reading, transforms, kernel width, starts with their
 ridges, engines and baselines. What a race chooses has the same test, of every number that a race
-tells (tests/racing/test_race.py).
+tells (tests/experiments/race/test_race.py).
 """
 
 from collections.abc import Sequence
@@ -19,18 +19,16 @@ from hypothesis import strategies as st
 from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.random import Key
 from paofed.core.ridge import Ridge
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Sums
 from paofed.simulate.results.progressive import Progressive
-from paofed.simulate.table.baselines import USUAL
-from paofed.world.scenario import Scenario
+from paofed.simulate.results.table_result import TableResult
+from paofed.simulate.table.baselines import ON_REQUEST, USUAL
 from paofed.world.start import Start
 from paofed.world.table import inputs, reader
 from paofed.world.table.columns import fit
-from paofed.world.table.door import read
 from paofed.world.table.inputs import Expanded, Rows, expanded
 from paofed.world.table.readings import Readings
 from tests.effort import effort, some
@@ -81,10 +79,8 @@ def ran(
     told = {"tick": "1h", "calibration": f"{CALIBRATION}h", "score_from": "15h", **changes}
     path = write(folder / f"{next(_files)}.csv", lines)
     stream = table(path, inputs=inputs, **told)
-    result = run(fleet(stream), METHODS, every=1, engine=engine, baselines=names)
+    result = TableResult.of(run(fleet(stream), METHODS, every=1, engine=engine, baselines=names))
     assert result.provenance["scenario"]["start"] == "calibration"
-    assert result.progressive is not None
-    assert result.lives is not None
     assert len(result.progressive.learners) == 2 * len(METHODS) + len(names)
     return result.progressive, result.lives
 
@@ -97,7 +93,7 @@ def errors(*args: Any, **changes: Any) -> FloatArray:
 
 seeds = st.integers(0, 2**32 - 1)
 often = settings(
-    max_examples=effort(everyday=5, thorough=25),
+    max_examples=effort(everyday=3, thorough=25),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
@@ -131,12 +127,13 @@ def test_from_then_on_every_learner_meets_other_samples(
 
 
 @pytest.mark.parametrize("hour", some([17, 30], everyday=1))
-def test_nor_the_trees_of_boosting(tmp_path: Path, hour: int) -> None:
+def test_nor_the_errors_of_baselines_on_request(tmp_path: Path, hour: int) -> None:
     found = cells(hour)
-    one, two = (errors(tmp_path, c, names=["boost"])[-1] for c in (found, shuffled(found, hour, 1)))
+    both = found, shuffled(found, hour, 1)
+    one, two = (errors(tmp_path, c, names=ON_REQUEST)[-len(ON_REQUEST) :] for c in both)
     ticks = hour - CALIBRATION
-    np.testing.assert_array_equal(one[:ticks], two[:ticks])
-    assert (one[ticks:] != two[ticks:]).any()
+    np.testing.assert_array_equal(one[:, :ticks], two[:, :ticks])
+    assert (one[:, ticks:] != two[:, ticks:]).any(axis=1).all()
 
 
 def intervals(lives: Lives, readings: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -169,20 +166,9 @@ def both_intervals(folder: Path, hour: int) -> list[tuple[FloatArray, FloatArray
     ]
 
 
-def test_the_same_comparison_sees_intervals_that_begin_with_the_future(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def peeking(scenario: Scenario, _: Key) -> float:
-        return float(np.abs(read(scenario.table).y[-3:-1]).mean())
-
-    monkeypatch.setattr("paofed.simulate.engines.fast.curves.half_width_of", peeking)
-    (before, _), (same, _) = both_intervals(tmp_path, 30)
-    assert not np.array_equal(before, same)
-
-
 SEEN = [
     *product((CALIBRATION, CALIBRATION + 1, 30), (("a", "b:raw"), LAGS), (USUAL,)),
-    (30, ("a", "b:raw"), ("boost",)),
+    (35, ("a", "b:raw"), ON_REQUEST),
 ]
 
 
@@ -200,23 +186,6 @@ def test_nobody_sees_the_target_that_is_to_be_predicted(
         got = errors(tmp_path, found, inputs=inputs, names=names, target="y:raw")
         bent.append(got[:, hour - CALIBRATION])
     assert np.diff(bent, n=2, axis=0)[0] == pytest.approx(2.0, abs=1e-4)
-
-
-def test_the_same_comparison_sees_a_calibration_that_covers_what_was_shuffled(
-    tmp_path: Path,
-) -> None:
-    """The samples before hour 30 are the same, but the transforms are not."""
-    found = cells(0)
-    one, two = (
-        errors(
-            tmp_path,
-            [*c[: DEVICES * 35], *found[DEVICES * 35 :]],
-            calibration="35h",
-            score_from=None,
-        )
-        for c in (found, shuffled(found, 30, 1))
-    )
-    assert (one != two).any(axis=1).all()
 
 
 @pytest.mark.parametrize("leak", ["transforms", "gaps", "lags"])

@@ -1,5 +1,6 @@
 """Baselines over plain inputs, held against what they are by definition."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,17 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from paofed.algebra import one_thread_algebra
 from paofed.core.arrays import FloatArray
-from paofed.errors import InputError
 from paofed.simulate.table.baselines import SampleBatch
-from paofed.simulate.table.regressors import FORGETTING, Boost, Forgetting, boosting
+from paofed.simulate.table.regressors import (
+    FORGETTING,
+    Boost,
+    Forest,
+    Forgetting,
+    OnlineRegressor,
+    adaptive_forest,
+    boosting,
+    mondrian,
+)
 
 
 def samples(count: int, devices: int, seed: int) -> SampleBatch:
@@ -76,12 +85,6 @@ def test_nothing_grows_while_a_device_measures_the_same() -> None:
     assert np.abs(learner.models).max() < 1
 
 
-def test_more_than_the_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.sysconf", lambda _: 10)
-    with pytest.raises(InputError, match="leave the baseline rls out"):
-        Forgetting(4, 3)
-
-
 class Mean:
     """Predicts the mean of what it was fitted to."""
 
@@ -125,3 +128,43 @@ def test_trees_are_those_of_scikit_learn() -> None:
         errors = learner.follow(then)
         np.testing.assert_array_equal(errors, then.y - plain.predict(then.z))
     assert np.mean(errors**2) < 0.8 * np.mean(then.y**2)  # no linear function would do this
+
+
+class MeanSoFar:
+    """Predicts the mean of what it has learned."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def learn_one(self, x: dict[int, float], y: float) -> None:
+        assert list(x) == [0, 1, 2]
+        self.seen.append(y)
+
+    def predict_one(self, x: dict[int, float]) -> float:
+        assert list(x) == [0, 1, 2]
+        return float(np.mean(self.seen))
+
+
+def test_a_tick_is_predicted_before_it_is_learned() -> None:
+    """After the calibration period; work may end at every sample that is learned."""
+    part, past = samples(60, 4, 1)._replace(tick=np.arange(60) // 4), samples(10, 2, 2)
+    heard: list[float] = []
+    learner = Forest(MeanSoFar(), past.z, past.y, heard.append)
+    assert len(heard) == 10
+    errors = np.concatenate([learner.follow(some_of(part, s)) for s in (slice(20), slice(20, 60))])
+    for i in range(60):
+        known = np.append(past.y, part.y[: i // 4 * 4])
+        assert errors[i] == pytest.approx(part.y[i] - known.mean())
+    assert heard == [0.0] * 70
+
+
+@pytest.mark.parametrize("make", [mondrian, adaptive_forest])
+def test_a_forest_learns_what_is_not_linear(make: Callable[[], OnlineRegressor]) -> None:
+    """Whatever the units of the inputs are, and the same every time."""
+    z = np.random.default_rng(3).uniform(-1, 1, size=(600, 3)) * [1.0, 1000.0, 0.001]
+    part = samples(600, 2, 3)._replace(z=z, y=np.where(z[:, 0] > 0, 1.0, -1.0) * (z[:, 1] > 0))
+    past, then = some_of(part, slice(200)), some_of(part, slice(200, 600))
+    one, two = (Forest(make(), past.z, past.y).follow(then) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    linear, *_ = np.linalg.lstsq(z, part.y, rcond=None)
+    assert np.mean(one**2) < 0.8 * np.mean((part.y - z @ linear) ** 2)

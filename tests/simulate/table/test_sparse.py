@@ -8,9 +8,9 @@ import pytest
 
 from paofed.algorithms import ALGORITHMS, algorithm, options_of
 from paofed.simulate.engines.fast import family as fast
-from paofed.simulate.engines.fast import layout
+from paofed.simulate.engines.fast.nature import traced
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.stopping import ignored
 from paofed.world.realize import realize
 from paofed.world.realize_samples import realize_samples
@@ -54,24 +54,11 @@ def test_a_thousand_million_empty_ticks_take_no_memory(tmp_path: Path) -> None:
 def test_the_kernels_look_at_samples_and_what_follows_from_them(data: float) -> None:
     """Each sample is looked at, then perhaps its message's arrival and the end of its stretch."""
     trace = small_trace(1, ticks=900, clients=6, data=data)
-    nature = layout.traced(trace.sparse())
+    nature = traced(trace.sparse())
     samples, contacts = int(trace.has_data.sum()), int(trace.available.sum())
     assert samples <= nature.client.size <= 2 * samples + contacts
     assert nature.busy.size <= nature.client.size
     assert np.sort(nature.sample)[-samples:].tolist() == list(range(samples))
-
-
-def test_who_is_not_there_is_never_looked_at() -> None:
-    sparse = small_trace(1, ticks=90).sparse()
-    whole = layout.traced(sparse)
-    others = layout.without(whole, 2)
-    assert 2 in whole.client
-    assert 2 not in others.client
-    tick = np.repeat(others.busy, np.diff(others.begin))
-    there = others.sample >= 0
-    np.testing.assert_array_equal(tick[there], sparse.tick[sparse.client != 2])
-    np.testing.assert_array_equal(others.client[there], sparse.client[sparse.client != 2])
-    np.testing.assert_array_equal(others.y[others.sample[there]], sparse.y[sparse.client != 2])
 
 
 @pytest.mark.parametrize("share", some([0.97, 0.2], everyday=1))

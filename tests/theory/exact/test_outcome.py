@@ -1,7 +1,6 @@
 """Curves and their parts, steady states, growth in the square, and what is refused."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,22 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
-from paofed.core.parts import ServerRule
-from paofed.core.rules import Newest
-from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, InputError
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.exact.recursion import SecondMoments
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
-from paofed.theory.fleet import Contacts, FleetInTheory
+from paofed.theory.fleet import Contacts
 from paofed.theory.mean import growth, predict
-from paofed.theory.moments import Moments
-from tests.effort import effort
-from tests.theory.fleets import points_along_modes
+from tests.effort import effort, some
+from tests.theory.fleets import as_means_need
 
-U1 = from_text("pao-fed-u1:shared=1")
+U1 = resolve("pao-fed-u1:shared=1")
 STEP = Settled(0.8, 5)
 
 
@@ -52,23 +47,11 @@ def fleet_of(
     return SmallFleet(SampleMoments.of(laws, noise), contacts, *judged, test_noise=0.05)
 
 
-def mean_of(fleet: SmallFleet) -> FleetInTheory:
-    """The same fleet, as far as means need it."""
-    second = fleet.samples.second
-    moments = Moments(second[:, :, 1:], second[:, :, 0], 0.0, 0.0)
-    return FleetInTheory(
-        moments,
-        fleet.contacts,
-        fleet.z_test,
-        fleet.y_test,
-        samples=points_along_modes(moments.R),
-        test_noise=0.0,
-    )
-
-
-@pytest.mark.parametrize("text", ["pao-fed-u1:shared=1", "pao-fed-c2:shared=1,exchange=live"])
+@pytest.mark.parametrize(
+    "text", some(["pao-fed-u1:shared=1", "pao-fed-c2:shared=1,exchange=live"], everyday=1)
+)
 def test_the_steady_state_is_where_the_curve_ends(text: str) -> None:
-    fleet, method = fleet_of(), from_text(text)
+    fleet, method = fleet_of(), resolve(text)
     ended = steady_state(fleet, method, STEP)
     assert ended.ticks.tolist() == [0, 1]  # windows are where they were after two ticks
     late = second_order(fleet, method, STEP, np.array([180, 181]))
@@ -110,8 +93,8 @@ def test_squares_of_many_features_grow_little_faster_than_the_square_of_the_mean
         np.full(4, 0.8), np.linspace(0.3, 0.6, 4), np.zeros(1, dtype=np.int64), np.ones((4, 1))
     )
     fleet = SmallFleet(SampleMoments.of(laws), contacts, z, np.zeros(12))
-    method, small_steps = from_text("pao-fed-c0:shared=2"), Settled(0.4, 0)
-    slowest = growth(mean_of(fleet), [method], small_steps, 600)[0]
+    method, small_steps = resolve("pao-fed-c0:shared=2"), Settled(0.4, 0)
+    slowest = growth(as_means_need(fleet), [method], small_steps, 600)[0]
     found = growth_in_square(fleet, method, small_steps)
     assert slowest**2 < found < slowest**2 + 0.001
 
@@ -146,14 +129,14 @@ METHODS = [
 
 
 @given(st.sampled_from(METHODS), chances, chances, chances, st.integers(1, 2), st.integers(0, 99))
-@settings(max_examples=effort(everyday=12, thorough=60))
+@settings(max_examples=effort(everyday=6, thorough=60))
 def test_moments_are_those_of_something(
     text: str, data: float, there: float, fresh: float, clients: int, seed: int
 ) -> None:
     """Chances add up to 1, covariances are none below 0, and noise counts in proportion."""
     late = (fresh, 1 - fresh)
     fleet = fleet_of(clients, seed=seed, data=data, there=there, late=late)
-    method = from_text(text)
+    method = resolve(text)
     recursion = SecondMoments(fleet.samples, fleet.contacts, method, STEP)
     squares = recursion.start()
     for n in range(4):
@@ -173,8 +156,8 @@ def test_moments_are_those_of_something(
 @settings(max_examples=effort(everyday=5, thorough=30))
 def test_means_are_those_of_the_mean_recursion_where_that_is_exact(text: str, there: float) -> None:
     """Where all messages are equally late; and squares grow no slower than the mean does."""
-    fleet, method = fleet_of(there=there, late=(0.0, 1.0)), from_text(text)
-    mean, points = mean_of(fleet), np.arange(8)
+    fleet, method = fleet_of(there=there, late=(0.0, 1.0)), resolve(text)
+    mean, points = as_means_need(fleet), np.arange(8)
     found = second_order(fleet, method, STEP, points)
     expected = predict(mean, [method], STEP, points).models[0]
     np.testing.assert_allclose(found.models, expected, rtol=0, atol=1e-12)
@@ -183,7 +166,7 @@ def test_means_are_those_of_the_mean_recursion_where_that_is_exact(text: str, th
 
 
 def test_what_blows_up_has_no_steady_state_but_a_curve() -> None:
-    fleet, method = fleet_of(), from_text("pao-fed-u1:shared=1,step_size=3.0")
+    fleet, method = fleet_of(), resolve("pao-fed-u1:shared=1,step_size=3.0")
     assert growth_in_square(fleet, method, STEP) > 1
     with pytest.raises(
         InputError, match=r"no steady state: .* grow by .* per tick; take a smaller"
@@ -204,15 +187,9 @@ def test_where_nothing_happens_nothing_moves() -> None:
 
 def test_messages_that_are_all_too_late_move_nothing() -> None:
     fleet = fleet_of(late=(0.0, 0.0, 0.5, 0.5))
-    found = second_order(fleet, from_text("pao-fed-u1:shared=1,max_age=1"), STEP, np.array([9]))
+    found = second_order(fleet, resolve("pao-fed-u1:shared=1,max_age=1"), STEP, np.array([9]))
     assert not found.models.any()
     assert not found.covariance.any()
-
-
-def test_progress_rises_to_one() -> None:
-    heard: list[float] = []
-    second_order(fleet_of(), U1, STEP, np.array([1, 3]), heard.append)
-    assert heard == [0.25, 0.5, 0.75, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -226,20 +203,14 @@ def test_progress_rises_to_one() -> None:
 )
 def test_what_is_not_linear_or_does_not_fit_is_refused(text: str, words: str) -> None:
     with pytest.raises(AlgorithmError, match=words):
-        growth_in_square(fleet_of(), from_text(text), STEP)
-
-
-def test_rules_of_one_s_own_are_refused() -> None:
-    own = replace(U1, name="mine", server=ServerRule(apply=Newest(Geometric(1.0)).apply))
-    with pytest.raises(AlgorithmError, match="mine has rules of its own"):
-        growth_in_square(fleet_of(), own, STEP)
+        growth_in_square(fleet_of(), resolve(text), STEP)
 
 
 def test_fleets_that_are_not_small_are_refused() -> None:
     late = (0.25,) * 4
     with pytest.raises(InputError, match=r"4 clients .* age 3 have 2\^16 .* a lower max_age"):
         growth_in_square(fleet_of(4, late=late), U1, STEP)
-    growth_in_square(fleet_of(4, late=late), from_text("pao-fed-u1:shared=1,max_age=0"), STEP)
+    growth_in_square(fleet_of(4, late=late), resolve("pao-fed-u1:shared=1,max_age=0"), STEP)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ A false alarm takes a mean of runs five standard errors off: less often than onc
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.simulate.engines import reference
 from paofed.theory.exact.outcome import second_order
@@ -32,7 +32,7 @@ CASES = [
 
 def errors(fleet: tuple[Habits, ...], text: str, runs: int) -> FloatArray:
     """The learning curves of some runs, (R, N)."""
-    rng, method = np.random.default_rng(8), from_text(text)
+    rng, method = np.random.default_rng(8), resolve(text)
     choices = [habits.events() for habits in fleet] * TICKS
     curves = []
     for _ in range(runs):
@@ -49,7 +49,7 @@ def errors(fleet: tuple[Habits, ...], text: str, runs: int) -> FloatArray:
 @pytest.mark.parametrize(("fleet", "text"), some(CASES, everyday=1))
 def test_expected_errors_are_those_of_runs(fleet: tuple[Habits, ...], text: str) -> None:
     small = known(fleet)
-    expected = second_order(small, from_text(text), SETTINGS, POINTS).error(small).mse
-    seen = errors(fleet, text, effort(everyday=60, thorough=300))[:, POINTS]
+    expected = second_order(small, resolve(text), SETTINGS, POINTS).error(small).mse
+    seen = errors(fleet, text, effort(everyday=40, thorough=300))[:, POINTS]
     standard_error = seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
     assert (np.abs(seen.mean(axis=0) - expected) < 5 * standard_error).all()

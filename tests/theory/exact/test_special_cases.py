@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
@@ -18,7 +18,7 @@ from tests.theory.exact.futures import FEATURES, MAP, NOISE, POINTS, TARGETS, Ha
 D = 2
 TRUTH = np.array([1.5, -0.5])
 NOISE_OF_SAMPLES = 0.3
-FULL = from_text("online-fedsgd")
+FULL = resolve("online-fedsgd")
 
 
 def white(clients: int, delay: int = 0) -> SmallFleet:
@@ -65,13 +65,6 @@ def test_growth_per_tick_is_slower_the_later_messages_are(delay: int) -> None:
         assert found == pytest.approx(factor(mu, 1) ** (1 / (delay + 1)), rel=1e-9)
 
 
-def test_the_largest_stable_step_of_plain_lms() -> None:
-    """It is 2 / (D + 2) for white normal features; the mean converges up to 2."""
-    limit = 2 / (D + 2)
-    assert growth_in_square(white(1), FULL, Settled(limit * 0.999, 0)) < 1
-    assert growth_in_square(white(1), FULL, Settled(limit * 1.001, 0)) > 1
-
-
 PSO_FED = (
     Habits((0, 2), data=0.9, there=0.8, noisy=True, numbers=(0.2, 0.7)),
     Habits((1,), data=0.8, there=0.5, numbers=(0.1, 0.6)),
@@ -110,7 +103,7 @@ def test_pso_fed_without_delays(*, coordinated: bool) -> None:
     )
     text = f"pso-fed:shared=2,subset=0.5,coordinated={str(coordinated).lower()}"
     ticks, size = 7, 1 + FEATURES * (1 + len(PSO_FED))
-    found = second_order(known(PSO_FED), from_text(text), Settled(0.7, 0), np.arange(ticks))
+    found = second_order(known(PSO_FED), resolve(text), Settled(0.7, 0), np.arange(ticks))
     squares = np.zeros((size, size))
     squares[0, 0] = 1.0
     for n in range(ticks):
@@ -127,6 +120,6 @@ def test_what_the_features_express_is_learned_without_error(text: str) -> None:
     fleet = white(2)
     seldom = Contacts(np.full(2, 0.9), np.full(2, 0.6), np.arange(2), np.full((2, 2), 0.5))
     fleet = fleet._replace(samples=fleet.samples.without_noise(), contacts=seldom)
-    ended = steady_state(fleet, from_text(text), Settled(0.2, 1))
+    ended = steady_state(fleet, resolve(text), Settled(0.2, 1))
     np.testing.assert_allclose(ended.models, np.tile(TRUTH, (len(ended.ticks), 1)), rtol=1e-8)
     np.testing.assert_allclose(ended.covariance, 0.0, rtol=0, atol=1e-8)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.exact.outcome import SmallFleet, second_order
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
@@ -29,7 +29,7 @@ class TwoTheories(NamedTuple):
 
     def ratio(self, text: str, detail: Detail = FINEST, points: IntArray = TICKS) -> FloatArray:
         """The spread of an algorithm's model in theory at large, over that of the exact one."""
-        method = from_text(text)
+        method = resolve(text)
         found = learning_curve(self.large, method, SETTINGS, points, detail=detail)
         known = second_order(self.exact, method, SETTINGS, points).error(self.exact)
         ratio: FloatArray = found.of_spread / (known.of_inputs + known.of_noise)

@@ -1,14 +1,13 @@
 """What samples do to covariances, against the fourth moments of the same finite laws."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paofed.core.arrays import FloatArray
 from paofed.theory.second.covariances import Covariances
 from paofed.theory.second.groups import FINEST, Groups
-from paofed.theory.second.learning import Learning, SampleNoise
+from paofed.theory.second.learning import Learning
 from tests.effort import effort
 from tests.theory.second.laws import TwoTheories, contacts_of, theories
 
@@ -19,7 +18,7 @@ FLEET = theories(contacts_of(3, data=(0.9, 0.6, 0.3), there=0.5), D)
 def learning_of(fleet: TwoTheories, *, stride: int = 1, away: bool = True) -> Learning:
     groups = Groups.of(fleet.large, 1.0, np.array([True]), FINEST)
     detail = FINEST._replace(stride=stride)
-    return Learning(fleet.large, groups, MU, detail, away=away, noisy=True)
+    return Learning(fleet.large, groups, MU, detail, away=away)
 
 
 def covariance_from(rng: np.random.Generator) -> FloatArray:
@@ -71,11 +70,3 @@ def test_a_stride_is_about_as_many_ticks_as_it_stands_for() -> None:
     stride.advance(many, noise)
     traces = [np.trace(state.own, axis1=1, axis2=2) for state in (one, many)]
     np.testing.assert_allclose(traces[1], traces[0], rtol=0.02)
-
-
-def test_noise_is_drawn_on_in_a_straight_line() -> None:
-    before, now = (SampleNoise(np.full(1, value), np.full(1, 2 * value)) for value in (4.0, 3.0))
-    drawn = now.drawn_on(before, 0.5)
-    assert drawn.of_tick.tolist() == [2.5]
-    assert drawn.of_sample.tolist() == [5.0]
-    assert now.drawn_on(before, 0.0).of_tick.tolist() == pytest.approx([3.0])

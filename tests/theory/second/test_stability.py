@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paofed.algorithms.base import Settled
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.theory.exact.outcome import SmallFleet, growth_in_square
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
@@ -93,7 +93,7 @@ def test_deviations_grow_above_the_largest_stable_step_and_not_below(
     text: str, clients: int, there: float, late: tuple[float, ...]
 ) -> None:
     small, large = fleets(contacts_of(clients, there, late))
-    method = from_text(text)
+    method = resolve(text)
     step = stable_step(large, method, SETTINGS).step
     below, above = (
         growth_in_square(small, replace(method, step_size=factor * step), SETTINGS)
@@ -112,6 +112,6 @@ def test_windows_are_limited_by_the_client_with_the_longest_features() -> None:
 
     moments = alike.moments._replace(R=alike.moments.R * lengths[:, None, None] ** 2)
     fleet = alike._replace(moments=moments, samples=points)
-    found = stable_step(fleet, from_text("pao-fed-u1:shared=1"), SETTINGS)
+    found = stable_step(fleet, resolve("pao-fed-u1:shared=1"), SETTINGS)
     assert found.client == 1
     assert found.step == pytest.approx(largest_step(Z, CHANCES, CHANCES) / 1.5**2)

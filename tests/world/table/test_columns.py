@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.errors import InputError
-from paofed.world.table.columns import Column, column, duration_text, fit, seconds
+from paofed.world.table.columns import Column, column, fit
 
 PAST = np.array([True, True, True, True, False, False])
 NUMBERS = np.array([1.0, 2.0, 3.0, 6.0, 100.0, np.nan])
@@ -26,29 +26,21 @@ def expand(col: Column, values: NDArray[Any], past: BoolArray) -> Expanded:
     return Expanded(record.labels, record.recipe, record.numbers(values))
 
 
-def test_a_column_without_a_word_is_standardised() -> None:
-    assert column("PM2.5") == Column("PM2.5", "standardise", "")
-
-
-def test_a_transform_follows_the_last_colon() -> None:
-    assert column("site:O3:log1p") == Column("site:O3", "log1p", "")
-
-
-def test_what_is_no_transform_is_part_of_the_name() -> None:
-    assert column("site:O3") == Column("site:O3")
-
-
 @pytest.mark.parametrize(
     ("text", "col"),
     [
+        ("PM2.5", Column("PM2.5", "standardise", "")),
+        ("site:O3:log1p", Column("site:O3", "log1p", "")),
+        ("site:O3", Column("site:O3")),
         ("O3:lag=1", Column("O3", lag=1)),
         ("site:O3:diff=24", Column("site:O3", diff=24)),
-        ("O3:log1p:lag=2", Column("O3", "log1p", lag=2)),
         ("O3:raw:diff=1", Column("O3", "raw", diff=1)),
         ("time:weekday", Column("time", "weekday")),
     ],
 )
-def test_lags_differences_and_the_calendar_follow_a_colon(text: str, col: Column) -> None:
+def test_transforms_lags_differences_and_the_calendar_follow_the_last_colons(
+    text: str, col: Column
+) -> None:
     assert column(text) == col
 
 
@@ -57,22 +49,14 @@ def test_lags_differences_and_the_calendar_follow_a_colon(text: str, col: Column
     [
         ("O3:lag", "expected 1 to 1000 ticks, as in O3:lag=1"),
         ("O3:lag=0", "expected 1 to 1000 ticks"),
-        ("O3:diff=1001", "expected 1 to 1000 ticks"),
-        ("O3:lag=-1", "expected 1 to 1000 ticks"),
         ("O3:lag=1:lag=1", "expected lag of a number that is standardised, log1p or raw"),
-        ("wd:compass:lag=1", "expected lag of a number"),
         ("h:cyclic=24:diff=1", "expected diff of a number"),
         ("time:hour=2", "expected a period for cyclic alone"),
+        ("hour:cyclic", "expected a period for cyclic alone"),
     ],
 )
 def test_what_no_lag_can_be(text: str, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        column(text)
-
-
-@pytest.mark.parametrize("text", ["hour:cyclic", "O3:log1p=3"])
-def test_a_period_belongs_to_cyclic_alone(text: str) -> None:
-    with pytest.raises(InputError, match="expected a period for cyclic alone"):
         column(text)
 
 
@@ -83,10 +67,6 @@ def test_standardising_looks_at_the_past_alone() -> None:
     assert math.isnan(found.values[5, 0])
     assert found.recipe == "(a - 3) / 1.87083"
     assert found.labels == ("a",)
-
-
-def test_a_recipe_subtracts_a_negative_mean_with_a_plus() -> None:
-    assert expand(Column("a"), -NUMBERS, PAST).recipe == "(a + 3) / 1.87083"
 
 
 def test_log1p_is_standardised_afterwards() -> None:
@@ -101,12 +81,7 @@ def test_log1p_of_minus_one_is_refused() -> None:
         expand(Column("a", "log1p"), np.array([0.0, -1.0]), PAST[:2])
 
 
-def test_raw_is_left_alone() -> None:
-    found = expand(Column("a", "raw"), NUMBERS, PAST)
-    np.testing.assert_array_equal(found.values[:, 0], NUMBERS)
-
-
-@pytest.mark.parametrize("value", [0.0, 1013.25, -0.1])
+@pytest.mark.parametrize("value", [0.0, 1013.25])
 def test_a_constant_has_no_spread(value: float) -> None:
     with pytest.raises(InputError, match="in the calibration period, so it has no spread"):
         expand(Column("a"), np.full(6, value), PAST)
@@ -153,18 +128,6 @@ def test_one_hot_of_too_many_categories() -> None:
     names = np.arange(101).astype(np.str_)
     with pytest.raises(InputError, match="has 101 categories in the calibration period: expected"):
         expand(Column("id", "one-hot"), names, np.ones(101, dtype=bool))
-
-
-@given(st.sampled_from(["ms", "s", "min", "h", "d", "w"]), st.integers(1, 10_000))
-def test_a_duration_is_read_back(unit: str, count: int) -> None:
-    length = seconds(f"{count}{unit}")
-    assert length is not None
-    assert seconds(duration_text(length)) == pytest.approx(length)
-
-
-@pytest.mark.parametrize("text", ["", "h", "1", "-1h", "1y", "0h", "2014-03-01"])
-def test_what_is_no_duration(text: str) -> None:
-    assert seconds(text) is None
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["standardise", "log1p", "one-hot"]))

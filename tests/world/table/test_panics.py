@@ -26,13 +26,6 @@ def test_what_else_is_written_is_passed_on(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr().err == "another"
 
 
-def test_what_a_panic_writes_is_not(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(PanicError):
-        written_before(PanicError(), b"stack backtrace")
-    os.write(2, b"later")
-    assert capfd.readouterr().err == "later"
-
-
 def test_a_process_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: int) -> NoReturn:
         raise OSError

@@ -44,24 +44,12 @@ def test_what_else_means_missing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, [np.nan, np.nan, 1])
 
 
-def test_a_compressed_file(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n"))
-    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2, 4])
-
-
 def test_another_separator(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1;2"], "a;b")
     np.testing.assert_array_equal(source(path, "b", separator=";").numbers("b"), [2])
     with pytest.raises(
         FileError, match="it has one column, 'a;b': give its `separator`, such as ;"
     ):
-        source(path, "b")
-
-
-def test_decimal_commas_that_nobody_told_of(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", ["1,5;2,5", "1,5;2,5"], "a;b")
-    with pytest.raises(FileError, match=r"it has one column, 'a;b': .* or `decimal` , where"):
         source(path, "b")
 
 
@@ -86,21 +74,18 @@ def test_a_longer_line_far_from_the_header(tmp_path: Path) -> None:
         source(path, "a", "b")
 
 
-def test_blanks_around_a_name_are_not_part_of_it(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", ["1, 2"], "a, b")
-    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
-
-
-def test_a_tsv_has_tabs(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.tsv", ["1\t2"], "a\tb")
-    np.testing.assert_array_equal(source(path, "b").numbers("b"), [2])
-    (tmp_path / "t.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("t.csv", "a, b\n1, 2\n"), ("t.tsv", "a\tb\n1\t2\n"), ("T.CSV", "a,b\n1,2\n"),
+     ("data[1].csv", "a,b\n1,2\n")],
+)  # fmt: skip
+def test_blanks_around_a_name_tabs_and_odd_names_of_files(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    np.testing.assert_array_equal(source(tmp_path / name, "b").numbers("b"), [2])
+    (tmp_path / "t.tsv.gz").write_bytes(gzip.compress(b"a\tb\n1\t2\n"))
     np.testing.assert_array_equal(source(tmp_path / "t.tsv.gz", "b").numbers("b"), [2])
-
-
-def test_blanks_are_missing_whatever_else_is(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", ["1,2", "  ,3"], "a,b")
-    np.testing.assert_array_equal(source(path, "a", missing=("-1",)).numbers("a"), [1, np.nan])
 
 
 def test_parquet_keeps_its_types(tmp_path: Path) -> None:
@@ -135,7 +120,6 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     [
         (["1", "NNW"], "line 3: a is 'NNW': expected a number"),
         (["1", "2", "inf"], "line 4: a is infinite: expected a number, or nothing"),
-        (["-Infinity"], "line 2: a is infinite"),
     ],
 )
 def test_what_is_no_number(tmp_path: Path, lines: list[str], problem: str) -> None:
@@ -161,12 +145,6 @@ def test_a_file_without_readings(tmp_path: Path) -> None:
         source(write(tmp_path / "t.csv", [], "a"), "a")
 
 
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").touch()
-    with pytest.raises(FileError, match="cannot be read as a table"):
-        source(tmp_path / "t.csv", "a")
-
-
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"gone.csv cannot be read: No such file"):
         source(tmp_path / "gone.csv", "a")
@@ -177,11 +155,6 @@ def test_something_else(tmp_path: Path) -> None:
     path.write_bytes(b"PK")
     with pytest.raises(FileError, match="is no table: expected a name ending in"):
         source(path, "a")
-
-
-@pytest.mark.parametrize("name", ["T.CSV", "data[1].csv"])
-def test_names_are_taken_as_they_are(tmp_path: Path, name: str) -> None:
-    np.testing.assert_array_equal(source(write(tmp_path / name, ["1"], "a"), "a").numbers("a"), [1])
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -201,8 +174,6 @@ def test_categories_of_numbers_are_numbers(tmp_path: Path) -> None:
     "values",
     [
         pl.Series("a", [[1], [2]]),
-        pl.Series("a", [b"x", b"y"]),
-        pl.Series("a", [1, 2], dtype=pl.Duration("us")),
         pl.Series("a", [{"b": 1}, {"b": 2}]),
     ],
 )
@@ -220,13 +191,6 @@ def test_parquet_has_no_separator(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match=r"`separator` is ';', but t\.parquet is no CSV"):
         source(tmp_path / "t.parquet", "a", separator=";")
-
-
-def test_a_damaged_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(FileError, match="cannot be read as a table"):
-        source(path, "a")
 
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
@@ -411,3 +375,9 @@ def test_a_file_larger_than_memory(
     (tmp_path / name).write_bytes(gzip.compress(b"a\n1\n"))
     with pytest.raises(InputError, match="or cut it into periods"):
         source(tmp_path / name, "a")
+
+
+def test_decimal_commas_that_nobody_told_of(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ["1,5;2,5", "1,5;2,5"], "a;b")
+    with pytest.raises(FileError, match=r"it has one column, 'a;b': .* or `decimal` , where"):
+        source(path, "b")

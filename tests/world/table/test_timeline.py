@@ -12,7 +12,7 @@ from paofed.errors import FileError, InputError
 from paofed.world.names import MISSING
 from paofed.world.table import timeline as module
 from paofed.world.table.source import Source
-from paofed.world.table.timeline import Timeline, longer, steps_of
+from paofed.world.table.timeline import Timeline, steps_of
 from paofed.world.table.times import Times, times_of
 from tests.world.table.tables import write
 
@@ -31,7 +31,6 @@ def times(path: Path, *names: str, form: str | None = None) -> Times:
     ("text", "form"),
     [
         ("2024-05-01 13:00", None),
-        ("2024-05-01T13:00:00Z", None),
         ("2024-05-01T15:00+02:00", None),
         ("20240501T130000", None),
         ("01.05.2024 13h", "%d.%m.%Y %Hh"),
@@ -55,12 +54,6 @@ def test_a_date_and_a_time_of_day(tmp_path: Path) -> None:
     assert times(path, "date", "clock").values.tolist() == [ONE]
 
 
-def test_numbers_are_taken_as_they_are(tmp_path: Path) -> None:
-    found = times(write(tmp_path / "t.csv", ["7", "9.5"], "t"), "t")
-    assert found.values.tolist() == [7, 9.5]
-    assert not found.calendar
-
-
 def test_a_column_of_times(tmp_path: Path) -> None:
     zone = timezone(timedelta(hours=2))
     moments = pl.Series([datetime(2024, 5, 1, 15, tzinfo=zone)]).cast(pl.Datetime("us", "UTC"))
@@ -75,12 +68,9 @@ def test_a_column_of_times(tmp_path: Path) -> None:
     [
         ("t", "yesterday", "line 3: 'yesterday' is no time: expected one like 2014"),
         ("year,month,day", "2024,13,1", "line 3: month is 13: expected 1 to 12"),
-        ("year,month,day", "2024,101,1", "line 3: month is 101: expected 1 to 12"),
         ("year,month,day", "2024,1.5,1", "line 3: month is 1.5: expected 1 to 12"),
-        ("year,month,day", "1e300,1,1", "line 3: year is 1e.300: expected 1 to 9999"),
         ("year,month,day", "2024,2,30", "line 3: year 2024, month 2, day 30: the month has"),
         ("year,month,day", "2024,,1", "line 3: there is no month"),
-        ("year,month,day", "2024,may,1", "line 3: month is 'may': expected a number"),
     ],
 )
 def test_what_is_no_time(tmp_path: Path, header: str, line: str, problem: str) -> None:
@@ -95,9 +85,7 @@ def test_what_is_no_time(tmp_path: Path, header: str, line: str, problem: str) -
     [
         (["x", "b", "2024-05-01", "a"], "t", "line 2: 'x' is no time"),
         (["2024,5,1", "2024,2,30", "2024,1,32"], "year,month,day", "line 3: year 2024, month 2"),
-        (["2024,5,1", "2024,5,32", "2024,2,30"], "year,month,day", "line 3: day is 32"),
         (["2024,5,1", "2024,5,32", "2023,13,1"], "year,month,day", "line 3: day is 32"),
-        (["2024,5,1", "2024,5,", "2023,13,1"], "year,month,day", "line 3: there is no day"),
         (["20240501", "20240532", "20240230", "20240501", "20240502"], "t", "line 3: t is 2024053"),
     ],
 )
@@ -113,10 +101,7 @@ def test_the_first_line_that_is_wrong_is_named(
     ("text", "expected"),
     [
         ("20240501", "2024-05-01"),
-        ("2024050113", "2024-05-01T13:00"),
-        ("202405011330", "2024-05-01T13:30"),
         ("20240501133015", "2024-05-01T13:30:15"),
-        ("19000101", "1900-01-01"),
         ("20240229", "2024-02-29"),
         ("20240501.0", "2024-05-01"),
     ],
@@ -138,14 +123,9 @@ def test_compact_dates(tmp_path: Path, text: str, expected: str) -> None:
     "lines",
     [
         ["20230000", "20230100", "20239999"],  # a count
-        ["18991231", "18991230"],  # before all machines
-        ["21010101", "21010102"],
         ["1682121600", "1682125200"],  # seconds since 1970: 10 digits, but of the year 1682
-        ["1682121600000", "1682125200000"],
         ["20230422.5", "20230423.5"],
         ["20230430", "20230431", "20230432", "20230433"],  # few are dates
-        ["0", "1"],
-        ["-20230422", "-20230423"],
         ["2023", "2024"],
     ],
 )
@@ -155,7 +135,7 @@ def test_plain_numbers_are_no_dates(tmp_path: Path, lines: list[str]) -> None:
     assert found.values.tolist() == [float(line) for line in lines]
 
 
-@pytest.mark.parametrize("odd", ["20230431", "20230428.5", "202304281200", "0", "18000101"])
+@pytest.mark.parametrize("odd", ["20230431", "20230428.5", "0"])
 def test_one_that_is_no_date_among_dates_is_told(tmp_path: Path, odd: str) -> None:
     path = write(tmp_path / "t.csv", ["20230429", "20230430", odd, "20230501"], "t")
     says = rf"line 4: t is {odd}: expected a date of 8 digits, as most are; if these are plain"
@@ -188,21 +168,14 @@ def test_calendar_columns_need_a_date(tmp_path: Path) -> None:
 DEVICES = np.array([0, 0, 0, 1])
 
 
-def test_a_tick_is_the_usual_time_between_readings() -> None:
-    hours = Times(ONE + 3600.0 * np.array([0, 1, 2, 0]), calendar=True)
-    assert timeline(hours, DEVICES, None).length_text() == "1h"
-
-
 def test_a_tick_can_be_given() -> None:
-    hours = Times(ONE + 3600.0 * np.array([0, 1, 2, 0]), calendar=True)
-    assert timeline(hours, DEVICES, "30min").tick == 1800
     numbers = Times(np.array([0.0, 1, 2, 0]), calendar=False)
     assert timeline(numbers, DEVICES, "0.5").length_text(3) == "1.5"
 
 
 @pytest.mark.parametrize(
     ("tick", "calendar"),
-    [("soon", True), ("1h", False), ("0", False), ("-1", False), ("nan", False)],
+    [("soon", True), ("1h", False), ("0", False), ("nan", False)],
 )
 def test_what_is_no_tick(tick: str, calendar: bool) -> None:
     with pytest.raises(InputError, match=f"`tick` is '{tick}': expected a"):
@@ -237,9 +210,7 @@ def test_a_tick_is_the_usual_time_of_one_device_not_of_all() -> None:
     [
         ([0, 60, 120, 180, 240], "1h"),
         ([0, 60, 120, 130, 180, 240], "20min"),  # of 2:00 and 2:10 the second is nearer to 2:20
-        ([0, 60, 120, 121, 180, 240], "2min"),
         ([0, 60, 120, 120, 180, 240], "1h"),  # no tick keeps these apart
-        ([0, 60, 120, 120.05, 180, 240], "3s"),
     ],
 )
 def test_a_usual_tick_keeps_readings_apart(minutes: list[float], tick: str) -> None:
@@ -259,21 +230,38 @@ def test_a_usual_tick_keeps_any_readings_apart(numbers: list[int], data: st.Data
         assert len(cells) == len(set(zip(devices.tolist(), numbers, strict=True)))
 
 
-def test_longer_ticks_are_advised_only_if_they_keep_readings_apart() -> None:
-    def advised(*minutes: float, tick: str = "5min") -> str | None:
-        when = Times(ONE + 60.0 * np.array(minutes), calendar=True)
-        steps = steps_of(when.values, np.zeros(len(minutes), dtype=np.int64))
-        return longer(module.timeline(when, steps, tick), steps)
-
-    assert advised(0, 60, 120, 180) == "1h"
-    assert advised(0, 60, 120, 130, 180, 240) == "20min"
-    assert advised(0, 60, 120, 124, 180, 240, tick="4min") is None
-
-
 @given(st.floats(1e-6, 1e12), st.booleans())
 def test_a_length_in_words_is_that_length(length: float, calendar: bool) -> None:
     line = Timeline(calendar, 0.0, length, 0.0, 1.0)
     assert line.with_ticks(line.length_text()).tick == pytest.approx(length, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("tick", "begin", "expected"),
+    [
+        (21600.0, 0.0, [0, 1, 2, 3, 0, 1, 2, 3, 0]),
+        (21600.0, 1e9, [0, 1, 2, 3, 0, 1, 2, 3, 0]),  # at 01:46:40 in the night
+        (21600.0, -3600.0, [3, 0, 1, 2, 3, 0, 1, 2, 3]),  # before 1970, an hour before midnight
+        (36000.0, 0.0, [0, 1, 2, 0, 1, 0, 1, 2, 0]),  # 0:00, 10:00, 20:00, then 6:00, 16:00, 2:00
+        (86400.0, 5.0, [0] * 9),
+        (7 * 86400.0, 5.0, [0] * 9),
+    ],
+)
+def test_ticks_at_one_time_of_day_have_one_number(
+    tick: float, begin: float, expected: list[int]
+) -> None:
+    line = Timeline(True, begin, tick, begin, begin)
+    assert line.of_day(np.arange(9)).tolist() == expected
+
+
+@given(st.integers(1, 1440), st.integers(-(10**6), 10**6), st.floats(-1e-7, 1e-7))
+def test_a_clock_a_little_off_is_at_the_same_time_of_day(
+    parts: int, midnight: int, off: float
+) -> None:
+    """A tick begins at midnight, or as little off as numbers of seconds are rounded."""
+    tick = 86400.0 / parts
+    line = Timeline(True, 86400.0 * midnight + off, tick, 0.0, 0.0)
+    np.testing.assert_array_equal(line.of_day(np.arange(3 * parts)), np.tile(np.arange(parts), 3))
 
 
 def test_without_two_times_a_tick_must_be_given() -> None:
@@ -330,11 +318,6 @@ def test_a_moment_beyond_all_years_can_be_told() -> None:
     assert line.text(1e15) == "1e+15"
 
 
-def test_clocks_may_be_a_little_off() -> None:
-    line = timeline(Times(np.array([0.0, 100, 200, 0]), calendar=False), DEVICES, None)
-    assert line.ticks_of(np.array([-40.0, 49, 51, 140, 160])).tolist() == [0, 0, 1, 1, 2]
-
-
 @given(st.integers(0, 10_000), st.floats(0.1, 1e6))
 def test_from_on_is_the_first_tick_not_before(tick: int, length: float) -> None:
     line = timeline(Times(np.array([0.0, 1, 2, 0]), calendar=False), DEVICES, str(length))
@@ -359,7 +342,7 @@ def test_moments_of_plain_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("text", "calendar"),
-    [("soon", True), ("x%", True), ("nan%", True), ("1e400%", True), ("1h", False), ("inf", False)],
+    [("soon", True), ("x%", True), ("1e400%", True), ("1h", False)],
 )
 def test_what_is_no_moment(text: str, calendar: bool) -> None:
     line = timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, None)

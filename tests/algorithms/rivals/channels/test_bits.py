@@ -69,12 +69,6 @@ def test_positions_come_back_and_the_code_is_as_long_as_it_says(found: list[int]
     assert read(padded, b, array.size).tolist() == found
 
 
-def test_positions_by_hand() -> None:
-    """Of 12 places 1 and 7, with b = 2: gaps 2 and 6, less 1: 0 | 01 and 1 0 | 01."""
-    code = written(np.array([1, 7]), 2)
-    assert "".join(map(str, code)) == "0011001"
-
-
 def test_the_code_is_about_as_long_as_published_on_average() -> None:
     """b* + 1 / (1 - (1 - p)^(2^b*)) bits a position, for positions that fall with probability p.
 

@@ -48,11 +48,6 @@ def test_every_mask_is_as_likely_as_any_other() -> None:
     assert counts == dict.fromkeys(combinations(range(5), 2), 2)
 
 
-def test_a_mask_by_hand() -> None:
-    """Of 5 coordinates 3: 0.4 * 3 is on 1; 0.3 * 4 too, so 3 is taken; 0.9 * 5 is on 4."""
-    assert mask_of(np.array([0.4, 0.3, 0.9]), 5).tolist() == [1, 3, 4]
-
-
 @given(st.integers(1, 14), st.integers(0, 9), st.integers(0, 99))
 def test_a_mask_is_drawn_from_the_stamp_and_no_index_travels(
     shared: int, client: int, tick: int

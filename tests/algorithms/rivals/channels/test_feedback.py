@@ -60,18 +60,6 @@ def test_the_memory_is_what_was_heard_to_the_last_bit() -> None:
     np.testing.assert_array_equal(memory.values[arrived.coordinates], arrived.values)
 
 
-def test_top_k_by_hand() -> None:
-    """With k = 1: 3 is furthest from 0, then 2, which waited; then 3 has moved by 4."""
-    sent = np.array([[1.0, -2.0, 3.0], [1.0, -2.0, 3.5], [1.0, -2.0, 7.0]])
-    told = told_over(top_k(k=1).uplink, sent)
-    assert [(p.coordinates.tolist(), p.values.tolist()) for p, *_ in told] == [
-        ([2], [3.0]),
-        ([1], [-2.0]),
-        ([2], [7.0]),
-    ]
-    assert [size for *_, size in told] == [5, 5, 5]
-
-
 def test_the_downlink_is_as_wide_as_asked() -> None:
     assert top_k(down=8).downlink == Windows(8, coordinated=False)
     assert ternary(down=8).downlink == Windows(8, coordinated=False)

@@ -58,13 +58,6 @@ def test_a_window_is_sent_when_the_published_rule_says_so(
         np.testing.assert_array_equal(part.values, sent[tick][part.coordinates])
 
 
-def test_a_trigger_by_hand() -> None:
-    """One coordinate, a threshold of 1, two silent contacts: 0.5 waits, 2 goes, 2.5 waits twice."""
-    sent = np.array([[0.5], [2.0], [2.5], [2.5], [2.5], [2.5]])
-    told = told_over(triggered(shared=1, threshold=1, heartbeat=2).uplink, sent)
-    assert [part.values.tolist() for part, *_ in told] == [[], [2.0], [], [], [2.5], []]
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_a_model_that_has_diverged_is_sent(rule: str) -> None:
     told = told_over(triggered(rule=rule).uplink, np.full((2, FEATURES), np.nan))

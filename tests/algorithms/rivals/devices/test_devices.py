@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from paofed.algorithms import algorithm
 from paofed.algorithms.rivals.devices.decaying import learn as learn_less
-from paofed.algorithms.rivals.devices.fed_prox import Pulled, fed_prox, merge
-from paofed.algorithms.rivals.devices.fed_prox import begin as begin_pulled
+from paofed.algorithms.rivals.devices.fed_prox import Pulled, fed_prox
 from paofed.algorithms.rivals.devices.fed_prox import learn as learn_pulled
 from paofed.algorithms.rivals.devices.server_momentum import apply, begin, server_momentum
 from paofed.algorithms.rivals.steps import newest_steps
-from paofed.core.parts import Message, Part, Weights
-from paofed.core.rules import aggregate, lms_step
+from paofed.core.parts import Message, Weights
+from paofed.core.rules import aggregate
 from paofed.core.staleness import Geometric
 from paofed.simulate.engines.reference import replay
 from tests.algorithms.rivals.cases import FEATURES, arrivals, models, seeds, server_stamp
@@ -54,16 +53,6 @@ def test_fed_prox_descends_its_objective(seed: int, pull: float, mu: float) -> N
     np.testing.assert_array_equal(state.heard, heard)
 
 
-def test_fed_prox_by_hand() -> None:
-    """From w = (1, 0), heard (0, 0), z = (1, 1), y = 3: e = 2; w + 0.5 (2 (1, 1) - 0.4 (1, 0))."""
-    state = begin_pulled(2)
-    state = merge(state, Part(np.array([0]), np.array([1.0])))
-    np.testing.assert_array_equal(state.heard, [1.0, 0.0])
-    state = Pulled(state.w, np.zeros(2))
-    state = learn_pulled(0.4, state, np.ones(2), 3.0, 0.5, 7)
-    np.testing.assert_allclose(state.w, [1.8, 1.0])
-
-
 def test_whole_models_are_pulled_in_one_exchange() -> None:
     """In the paper's exchange nothing is left to pull on, and FedProx is Online-FedSGD."""
     trace = small_trace(3)
@@ -93,16 +82,6 @@ def test_a_step_decays_as_published(seed: int, tick: int, half: float) -> None:
     np.testing.assert_allclose(found.w, w + eta * (1.0 - np.sum(w * z)) * z, rtol=1e-9, atol=1e-9)
 
 
-def test_a_decaying_step_by_hand() -> None:
-    """From zeros, z = (1, 0), y = 2, mu = 0.4: 0.8 at once, 0.4 after `half` ticks."""
-    z, begin = np.array([1.0, 0.0]), Weights(np.zeros(2))
-    assert learn_less(100.0, begin, z, 2.0, 0.4, 0).w.tolist() == [0.8, 0.0]
-    assert learn_less(100.0, begin, z, 2.0, 0.4, 100).w.tolist() == [0.4, 0.0]
-    np.testing.assert_array_equal(
-        learn_less(1e18, begin, z, 2.0, 0.4, 5).w, lms_step(begin.w, z, 2.0, 0.4)
-    )
-
-
 # server-momentum
 
 
@@ -118,17 +97,6 @@ def test_the_server_moves_as_fed_avg_m(seed: int, beta: float, rate: float) -> N
         messages = [Message(k, tick, np.arange(FEATURES), m) for k, m in enumerate(clients)]
         state = apply(beta, rate, state, messages, server_stamp(tick))
         np.testing.assert_allclose(state.w, w, rtol=1e-9, atol=1e-9)
-
-
-def test_momentum_by_hand() -> None:
-    """Momentum 0.5: a message says 1, then 1 again: 0 -> 1 -> 1.5; the other coordinate rests."""
-    state = begin(2, 1)
-    moved = []
-    for tick in range(3):
-        said = [] if tick == 1 else [Message(0, tick, np.array([0]), np.array([1.0]))]
-        state = apply(0.5, 1.0, state, said, server_stamp(tick, 2))
-        moved.append(state.w.tolist())
-    assert moved == [[1.0, 0.0], [1.0, 0.0], [1.5, 0.0]]
 
 
 @pytest.mark.parametrize(("shared", "row"), [(None, "online-fedsgd"), (3, "pao-fed-u1:shared=3")])

@@ -15,9 +15,9 @@ import pytest
 
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
-from paofed.live.server.judgement import Trouble
-from paofed.live.server.metrics import prometheus
-from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.concerns import Trouble
+from paofed.live.server.prometheus import prometheus
+from paofed.live.server.status import DeviceStatus, ServiceStatus, Status
 from paofed.live.server.status import asked as status_of
 from paofed.live.server.web.listener import Listener
 from paofed.live.server.web.site import Ask, of_health
@@ -94,20 +94,6 @@ def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
     assert (says["healthy"], says["attention"]) == (True, ["north is set aside (since tick 12)"])
 
 
-def test_a_fleet_that_has_become_worse_is_not_healthy() -> None:
-    worse = FleetError(now=-5.0, usual=-12.0, worse_since=30, history=())
-    with shown(HOST, 0, lambda: replace(status(), error=worse)) as monitor:
-        code, _, text = asked(monitor, "/health")
-    assert code == 503
-    words = "the fleet predicts worse than it did: 2.25 y, usually 1 y (since tick 30)"
-    assert json.loads(text)["problems"] == [words]
-
-
-def test_a_record_without_a_service_has_no_problems() -> None:
-    with shown(HOST, 0, lambda: replace(status(), service=None)) as monitor:
-        assert asked(monitor, "/health")[0] == 200
-
-
 def test_the_pages_show_what_is_now() -> None:
     now = [status()]
     with shown(HOST, 0, lambda: now[0]) as monitor:
@@ -120,38 +106,57 @@ def test_the_pages_show_what_is_now() -> None:
             now[0] = replace(now[0], tick=99)
 
 
-@pytest.mark.parametrize("page", ["/", "/healthy", "/health/", "/../etc/passwd", "/metrics%00"])
-def test_there_is_nothing_else(page: str) -> None:
+PAGES = ("/health", "/metrics", "/status")
+
+
+def test_there_is_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
     def never() -> Status:
         raise AssertionError
 
     with shown(HOST, 0, never) as monitor:
-        assert asked(monitor, page) == (404, "text/plain", "there are /health, /metrics, /status\n")
+        for page in ("/", "/healthy", "/health/", "/../etc/passwd", "/metrics%00"):
+            code, kind, text = asked(monitor, page)
+            assert (code, kind) == (404, "text/plain")
+            assert text == "there are /health, /metrics, /status\n"
+    assert capfd.readouterr() == ("", "")  # looking is no news
 
 
-def test_a_question_behind_the_page_is_ignored() -> None:
-    with shown(HOST, 0, status) as monitor:
-        assert asked(monitor, "/health?now=1")[0] == 200
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (TimeoutError(), "the server's loop does not answer\n"),
+        (
+            InputError("fleet.sqlite is damaged: restore it"),
+            "fleet.sqlite is damaged: restore it\n",
+        ),
+    ],
+)
+def test_a_loop_that_cannot_answer_says_why(error: Exception, says: str) -> None:
+    def fails() -> Status:
+        raise error
 
-
-@pytest.mark.parametrize("page", ["/health", "/metrics", "/status"])
-def test_a_loop_that_does_not_answer(page: str) -> None:
-    def late() -> Status:
-        raise TimeoutError
-
-    with shown(HOST, 0, late) as monitor:
-        assert asked(monitor, page) == (503, "text/plain", "the server's loop does not answer\n")
-
-
-@pytest.mark.parametrize("page", ["/health", "/metrics", "/status"])
-def test_a_loop_that_cannot_answer_says_why(page: str) -> None:
-    def damaged() -> Status:
-        raise InputError("fleet.sqlite is damaged: restore it")
-
-    with shown(HOST, 0, damaged) as monitor:
-        for _ in range(2):
-            says = "fleet.sqlite is damaged: restore it\n"
+    with shown(HOST, 0, fails) as monitor:
+        for page in (*PAGES, *PAGES):
             assert asked(monitor, page) == (503, "text/plain", says)
+
+
+@pytest.mark.parametrize("problems", [(), ("no broker",)])
+def test_head_is_get_without_the_page(problems: tuple[str, ...]) -> None:
+    with shown(HOST, 0, lambda: status(*problems)) as monitor:
+        for page in (*PAGES, "/nothing"):
+            code, fields, text = heard(monitor, "GET", page)
+            assert heard(monitor, "HEAD", page) == (code, fields, b"")
+            assert int(fields["Content-Length"]) == len(text) > 0
+
+
+def heard(monitor: Listener, method: str, page: str) -> tuple[int, dict[str, str], bytes]:
+    connection = HTTPConnection(HOST, monitor.port, timeout=20)
+    connection.request(method, page)
+    answer = connection.getresponse()
+    fields = {name: value for name, value in answer.getheaders() if name != "Date"}
+    found = answer.status, fields, answer.read()
+    connection.close()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -165,33 +170,18 @@ def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixt
         return status()
 
     with shown(HOST, 0, when_gone) as monitor:
-        before = threading.active_count()
+        before = set(threading.enumerate())
         with socket.create_connection((HOST, monitor.port)) as caller:
             caller.sendall(said)
-            assert until(lambda: threading.active_count() > before or said.startswith(b"PUT"))
+            assert until(
+                lambda: bool(set(threading.enumerate()) - before) or said.startswith(b"PUT")
+            )
             # Not a word more, as when a process is killed.
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         gone.set()
-        assert until(lambda: threading.active_count() <= before)
+        assert until(lambda: set(threading.enumerate()) <= before)
         assert asked(monitor, "/health")[0] == 200
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("page", ["/health", "/metrics", "/status", "/nothing"])
-@pytest.mark.parametrize("problems", [(), ("no broker",)])
-def test_head_is_get_without_the_page(page: str, problems: tuple[str, ...]) -> None:
-    with shown(HOST, 0, lambda: status(*problems)) as monitor:
-        answers = []
-        for method in ("GET", "HEAD"):
-            connection = HTTPConnection(HOST, monitor.port, timeout=20)
-            connection.request(method, page)
-            answer = connection.getresponse()
-            fields = {k: v for k, v in answer.getheaders() if k != "Date"}
-            answers.append((answer.status, fields, answer.read()))
-            connection.close()
-    (code, fields, text), head = answers
-    assert head == (code, fields, b"")
-    assert int(fields["Content-Length"]) == len(text) > 0
 
 
 def test_other_methods_are_refused() -> None:
@@ -213,13 +203,6 @@ def test_slow_readers_do_not_hold_up_others() -> None:
         assert asked(monitor, "/health")[0] == 200
 
 
-def test_looking_is_no_news(capfd: pytest.CaptureFixture[str]) -> None:
-    with shown(HOST, 0, status) as monitor:
-        asked(monitor, "/health")
-        asked(monitor, "/nothing")
-    assert capfd.readouterr() == ("", "")
-
-
 def until(right: Callable[[], bool]) -> bool:
     """Whether something comes true within some seconds."""
     end = time.monotonic() + 10
@@ -233,7 +216,7 @@ def test_it_leaves_no_thread_and_no_port() -> None:
     with shown(HOST, 0, status) as monitor:
         port = monitor.port
         assert asked(monitor, "/health")[0] == 200
-        assert set(threading.enumerate()) > before
+        assert set(threading.enumerate()) - before
     assert until(lambda: set(threading.enumerate()) <= before)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HOST, port), timeout=5)

@@ -20,9 +20,9 @@ from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.manifest import Manifest
-from paofed.live.protocol.scaling import Scaling
+from paofed.live.protocol.quantity import Quantity
 from paofed.live.server.status import asked
-from tests.live.brokers import PATIENCE, Server, now_manifest, until
+from tests.live.brokers import PATIENCE, now_manifest, served, until
 from tests.live.model.models import plain_model
 from tests.system import needs
 from tests.test_docs import DOCUMENTS, ROOT, blocks, commands, require_shown, rows, section
@@ -34,10 +34,10 @@ _MARK = "--- the command above has ended ---"
 def greenhouse() -> Manifest:
     """As `paofed fleet init` makes it in docs/operating-a-fleet.md."""
     inputs = (
-        Scaling(name="temperature", offset=20.0, scale=10.0),
-        Scaling(name="hour", offset=12.0, scale=6.0),
+        Quantity(name="temperature", offset=20.0, scale=10.0),
+        Quantity(name="hour", offset=12.0, scale=6.0),
     )
-    target = Scaling(name="load", offset=300.0, scale=100.0).limited()
+    target = Quantity(name="load", offset=300.0, scale=100.0).limited()
     limited = tuple(number.limited() for number in inputs)
     return now_manifest(features=40, shared=4, epoch=0, inputs=limited, target=target)
 
@@ -84,10 +84,7 @@ def test_the_page_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     hub, port = Hub(), free_port()
     settings = Settings(name="greenhouse", security="none", http=f"127.0.0.1:{port}")
     fleet = Fleet.create(tmp_path / "greenhouse", settings, greenhouse())
-    server = Server(fleet, transport=hub)
-    server.thread.start()
-    try:
-        until(server.connected)
+    with served(fleet, transport=hub):
         files = list(fleet.add(["north-wall", "south-wall"]))
         until(lambda: (status := asked(settings)) is not None and len(status.devices) == 2)
         for seed, file in enumerate(files):
@@ -95,8 +92,6 @@ def test_the_page_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 teach(device, seed)
         time.sleep(0.6)  # two ticks: what was heard counts, and nothing changes any more
         printed = followed(tmp_path, port)
-    finally:
-        server.stop()
     for command, shown, real in printed:
         require_shown(without_version(shown), without_version(real), f"{DOCUMENT}: {command}")
     monkeypatch.chdir(tmp_path)

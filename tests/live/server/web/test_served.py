@@ -3,8 +3,6 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +11,20 @@ import pytest
 from paofed import predictor
 from paofed.cli import main
 from paofed.demo.processes import free_port
-from paofed.live.device.device import Device
-from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import make_token
-from paofed.live.network.in_process import Hub
 from paofed.live.server.status import asked
-from tests.live.brokers import PATIENCE, Server, now_manifest, until, work
+from tests.live.brokers import PATIENCE, until, work
+from tests.live.server.test_in_process import Site
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 READING = {"a": 0.25, "b": 0.5}
 
 
-class Site:
-    """A fleet of one device and its server, in this process."""
+class Asked(Site):
+    """A fleet of one device and its server, in this process, with a port."""
 
     def __init__(self, folder: Path) -> None:
-        http = f"127.0.0.1:{free_port()}"
-        settings = Settings(name="g", security="none", http=http, snapshot_every=10)
-        self.hub = Hub()
-        self.fleet = Fleet.create(folder, settings, now_manifest())
-        (self.file,) = self.fleet.add(["north"])
-
-    @contextmanager
-    def served(self) -> Iterator[Server]:
-        server = Server(self.fleet, transport=self.hub)
-        server.thread.start()
-        try:
-            until(server.connected)
-            yield server
-        finally:
-            server.stop()
+        super().__init__(folder, ("north",), f"127.0.0.1:{free_port()}")
 
     def ask(self, path: str, content: object = None, **fields: str) -> tuple[int, bytes]:
         body = None if content is None else json.dumps(content).encode()
@@ -62,12 +43,12 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "fleet")
+def site(tmp_path: Path) -> Asked:
+    return Asked(tmp_path / "fleet")
 
 
-def test_an_application_predicts_by_what_devices_have_learned(site: Site, tmp_path: Path) -> None:
-    with site.served(), Device(site.file, transport=site.hub) as device:
+def test_an_application_predicts_by_what_devices_have_learned(site: Asked, tmp_path: Path) -> None:
+    with site.served(), site.device(0) as device:
         assert site.ask("/predict", READING)[0] == site.ask("/model")[0] == 503
         work(device, 3)
         until(lambda: site.predicted() and site.predicted()["interval"]["devices"] == 1)
@@ -85,7 +66,7 @@ def test_an_application_predicts_by_what_devices_have_learned(site: Site, tmp_pa
 
 
 def test_with_tokens_only_their_holders_are_answered_and_the_folder_s_own_commands(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Asked, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = site.fleet.folder
     with site.served():

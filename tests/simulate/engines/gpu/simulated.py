@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from paofed import run
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.gpu import card, simulation
 from paofed.simulate.engines.task import Task
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario
 from tests.effort import some
@@ -71,7 +71,7 @@ def replays(ticks: int) -> Iterator[tuple[str, dict[str, float]]]:
     for where, memory in (("block", real.block_memory), ("card", 0)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(simulation, "the_card", lambda m=memory: real._replace(block_memory=m))
-            few = some(METHODS, everyday=3) if memory else some(METHODS[::3], everyday=1)
+            few = some(METHODS, everyday=2) if memory else some(METHODS[::3], everyday=1)
             for text in few:
                 expected = engine_of("reference").replay(trace, text)
                 found = engine_of("gpu").replay(trace, text)
@@ -93,7 +93,7 @@ def runs(ticks: int, count: int) -> Iterator[tuple[str, dict[str, float]]]:
         "even": scenario(ticks, clients=10, stream=gradual, availability=bursts),
     }
     for name, world in worlds.items():
-        methods = [from_text(text) for text in METHODS[2:4]]
+        methods = [resolve(text) for text in METHODS[2:4]]
         task = Task(world, methods, 3, False, 3, "float64", range(count), 1)
         expected = dict(engine_of("fast").run(task, ignored))
         found = dict(engine_of("gpu").run(task, ignored))

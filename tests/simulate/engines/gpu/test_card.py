@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from paofed.algorithms.spec import from_text
+from paofed.algorithms.setup import resolve
 from paofed.simulate.engines import Precision, engine_of
 from paofed.simulate.engines.gpu import card, simulation
 from paofed.simulate.engines.task import Task
-from paofed.simulate.results.result import RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.stopping import ignored
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
@@ -44,7 +44,7 @@ def records(
     runs: range = range(2),
     methods: tuple[str, ...] = METHODS,
 ) -> dict[int, RunRecord]:
-    chosen = [from_text(text) for text in methods]
+    chosen = [resolve(text) for text in methods]
     task = Task(scenario, chosen, 5, False, 10, precision, runs, 2)
     return dict(engine_of(engine).run(task, ignored))
 
@@ -94,14 +94,6 @@ def test_a_larger_fleet_agrees_and_repeats() -> None:
     np.testing.assert_allclose(found.mse, expected.mse, rtol=2e-5)
     np.testing.assert_array_equal(found.mse, again.mse)
     np.testing.assert_array_equal(found.models, again.models)
-
-
-def test_both_forms_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = shortened("setting-1", 100)
-    near = records("gpu", scenario)[0]
-    small = card.the_card()._replace(block_memory=0)
-    monkeypatch.setattr(simulation, "the_card", lambda: small)
-    np.testing.assert_allclose(records("gpu", scenario)[0].mse, near.mse, rtol=2e-5)
 
 
 @pytest.mark.parametrize("form", ["in a block", "in the card's memory"])

@@ -13,7 +13,7 @@ from paofed.core.parts import Part, Stamp, draws, keys_of, placed, silence
 from paofed.core.selection import Windows, window
 from paofed.simulate.engines.fast.own import overloads
 from paofed.simulate.engines.fast.own.rules import HELPERS
-from tests.effort import effort
+from tests.effort import effort, some
 
 EXAMPLES = settings(max_examples=effort(everyday=15, thorough=80))
 _STAMP = Stamp(0, 0, 1, keys_of(0).up)
@@ -30,13 +30,8 @@ def _placed(w: Any, part: Any) -> Any:
 
 
 @njit
-def _silence() -> Any:
-    return silence()
-
-
-@njit
-def _window(start: Any, width: Any, features: Any) -> Any:
-    return window(start, width, features)
+def _window_and_silence(start: Any, width: Any, features: Any) -> Any:
+    return window(start, width, features), silence()
 
 
 def test_every_helper_has_a_twin() -> None:
@@ -68,19 +63,21 @@ def test_placed(features: int, data: st.DataObject) -> None:
 
 @EXAMPLES
 @given(features=st.integers(1, 20), start=st.integers(0, 19), width=st.integers(0, 20))
-def test_window(features: int, start: int, width: int) -> None:
+def test_window_and_silence(features: int, start: int, width: int) -> None:
     start, width = start % features, min(width, features)
-    np.testing.assert_array_equal(_window(start, width, features), window(start, width, features))
-
-
-def test_silence() -> None:
-    for got, expected in zip(_silence(), silence(), strict=True):
+    coordinates, nothing = _window_and_silence(start, width, features)
+    np.testing.assert_array_equal(coordinates, window(start, width, features))
+    for got, expected in zip(nothing, silence(), strict=True):
         assert got.dtype == expected.dtype
         assert got.size == 0
 
 
 @pytest.mark.parametrize(
-    "windows", [Windows(3, coordinated=True, ahead=1), Windows(2, coordinated=False), Windows(None)]
+    "windows",
+    some(
+        [Windows(3, coordinated=True, ahead=1), Windows(2, coordinated=False), Windows(None)],
+        everyday=1,
+    ),
 )
 def test_windows_that_a_rule_speaks_of(windows: Windows) -> None:
     at = njit(lambda stamp: windows.at(stamp))

@@ -1,9 +1,12 @@
 """A rule is compiled with what it reaches, and told apart from every other one."""
 
+import subprocess
+import sys
 import types
 from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +15,7 @@ from numba import njit
 
 from paofed.core.parts import draws
 from paofed.core.selection import window
-from paofed.simulate.engines.fast.own.rules import NotCompiledError, _said, compiled, digest
+from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, told_apart
 
 SOURCE = """
 import numpy as np
@@ -50,8 +53,8 @@ def written(shift: str = "x", **changes: str) -> Callable[[float], float]:
     return outer
 
 
-def test_the_same_code_has_the_same_digest() -> None:
-    assert digest(written()) == digest(written())
+def test_the_same_code_has_the_same_told_apart() -> None:
+    assert told_apart(written()) == told_apart(written())
 
 
 @pytest.mark.parametrize(
@@ -66,8 +69,8 @@ def test_the_same_code_has_the_same_digest() -> None:
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_a_change_anywhere_is_another_digest(changes: dict[str, str]) -> None:
-    assert digest(written(**changes)) != digest(written())
+def test_a_change_anywhere_is_another_told_apart(changes: dict[str, str]) -> None:
+    assert told_apart(written(**changes)) != told_apart(written())
 
 
 class _Rate(IntEnum):
@@ -99,7 +102,7 @@ def test_where_a_function_stands_is_told() -> None:
     def two(x: float) -> float:
         return one(x) + 1
 
-    assert digest(two, one) != digest(two, two)
+    assert told_apart(two, one) != told_apart(two, two)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ def test_constants_of_other_kinds_are_told_apart(some: Any, other: Any) -> None:
     for one in (some, other):
         if isinstance(one, type):
             one.__qualname__ = "Same"
-    assert digest(_says(some)) != digest(_says(other))
+    assert told_apart(_says(some)) != told_apart(_says(other))
 
 
 def test_a_module_in_a_module_is_followed() -> None:
@@ -118,20 +121,31 @@ def test_a_module_in_a_module_is_followed() -> None:
         outer.inner, inner.RATE = inner, rate  # type: ignore[attr-defined]
         return lambda: outer.inner.RATE
 
-    assert digest(nested(1.0)) == digest(nested(1.0))
-    assert digest(nested(1.0)) != digest(nested(2.0))
+    assert told_apart(nested(1.0)) == told_apart(nested(1.0))
+    assert told_apart(nested(1.0)) != told_apart(nested(2.0))
 
 
-def test_what_has_a_home_of_its_own_is_said_by_name() -> None:
-    """Its address is another one in every process: the kernel would never be found on disk."""
-    assert digest(_says(window)) == digest(_says(window))
-    for known in (window, np.argsort, np.sqrt, draws):
-        assert not any(" at 0x" in repr(said) for said in _said(_says(known), {}))
+TELL = """
+import numpy as np
+from paofed.core.parts import draws
+from paofed.core.selection import window
+from paofed.simulate.engines.fast.own.rules import told_apart
+print(told_apart(window, np.argsort, np.sqrt, draws))
+"""
+
+
+def test_a_rule_is_the_same_in_every_process() -> None:
+    """Otherwise the kernel would never be found on disk."""
+    command = [sys.executable, "-c", TELL]
+    made = subprocess.run(  # noqa: S603 (our own program)
+        command, capture_output=True, text=True, check=True
+    )
+    assert made.stdout.strip() == told_apart(window, np.argsort, np.sqrt, draws)
 
 
 def test_what_cannot_be_told_apart_is_not_compiled() -> None:
     with pytest.raises(NotCompiledError, match="cannot be told apart"):
-        digest(_says(object()))
+        told_apart(_says(Lock()))
 
 
 def test_closures_and_defaults_are_told_apart() -> None:
@@ -141,15 +155,15 @@ def test_closures_and_defaults_are_told_apart() -> None:
 
         return rule
 
-    assert digest(with_rate(1.0)) == digest(with_rate(1.0))
-    assert digest(with_rate(1.0)) != digest(with_rate(2.0))
-    assert digest(with_rate(1.0)) != digest(with_rate(1.0, default=1.0))
-    assert digest(partial(with_rate, 1.0)) != digest(partial(with_rate, 2.0))
+    assert told_apart(with_rate(1.0)) == told_apart(with_rate(1.0))
+    assert told_apart(with_rate(1.0)) != told_apart(with_rate(2.0))
+    assert told_apart(with_rate(1.0)) != told_apart(with_rate(1.0, default=1.0))
+    assert told_apart(partial(with_rate, 1.0)) != told_apart(partial(with_rate, 2.0))
 
 
 def test_functions_reached_are_compiled_too() -> None:
     rule = written()
-    own = compiled(rule, __name__, {})
+    own = compiled(rule, {})
     assert njit(lambda x: own(x))(5.0) == rule(5.0) == 2 * 6 + 3 + 4 + 5
 
 
@@ -157,10 +171,10 @@ def test_first_arguments_may_be_given() -> None:
     def scaled(rate: float, x: float) -> float:
         return rate * x
 
-    own = compiled(partial(scaled, 3.0), __name__, {})
+    own = compiled(partial(scaled, 3.0), {})
     assert njit(lambda x: own(x))(2.0) == 6.0
     with pytest.raises(NotCompiledError, match="gives keywords"):
-        compiled(partial(scaled, rate=3.0), __name__, {})
+        compiled(partial(scaled, rate=3.0), {})
 
 
 class Callable_:  # noqa: N801 (an object that can be called)
@@ -186,13 +200,13 @@ def _unknown(x: float) -> Any:
 )
 def test_what_numba_cannot_be_given(rule: Any, reason: str) -> None:
     with pytest.raises(NotCompiledError, match=reason):
-        compiled(rule, __name__, {})
+        compiled(rule, {})
 
 
 def test_a_wrong_index_is_an_error() -> None:
     def beyond(x: Any) -> Any:
         return x[5]
 
-    own = compiled(beyond, __name__, {})
+    own = compiled(beyond, {})
     with pytest.raises(IndexError):
         njit(lambda x: own(x))(np.zeros(3))

@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,10 +12,8 @@ from paofed.demo.processes import free_port
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
-from paofed.live.network.in_process import Hub
 from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.messages import Update, encode
-from tests.live.brokers import Server, until
 from tests.live.fleets import f32, manifest
 
 BROKEN = {"refused": 1, "silent": 2, "implausible": 3, "worse": 4}  # whom what happens to
@@ -45,7 +42,7 @@ def lived(
         fleet = Fleet.create(folder, settings, agreed)
     random = np.random.default_rng(0)
     with fleet.store() as store:
-        store.add_all(labels)
+        store.roster.add_all(labels)
         host = Host(store, lambda _: None, snapshot_every=1_000_000)
         for tick in range(ticks):
             host.advance(tick)
@@ -75,18 +72,6 @@ def named(count: int) -> list[str]:
     """Labels as people give them."""
     places = ("north", "south", "east", "west", "roof", "cellar")
     return [f"{places[k % len(places)]}-{k // len(places) + 1}" for k in range(count)]
-
-
-@contextmanager
-def served(fleet: Fleet, hub: Hub) -> Iterator[Server]:
-    """Run the server in a thread of this process while the block lasts."""
-    server = Server(fleet, transport=hub)
-    server.thread.start()
-    try:
-        until(server.connected)
-        yield server
-    finally:
-        server.stop()
 
 
 def address(fleet: Fleet) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.live.server.web.page.feed import Message, changes, says_something, whole
-from paofed.live.server.web.page.view import FIELDS, View
+from paofed.live.server.web.page.view import FIELDS, Message, View, changes, says_something, whole
 
 rows = st.lists(st.integers(0, 3), min_size=1, max_size=8)
 

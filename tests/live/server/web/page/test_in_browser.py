@@ -11,11 +11,12 @@ from paofed.cli import main
 from paofed.live.device.footprint import footprint
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.messages import Update, encode
+from paofed.live.server.web.page import feed
 from tests.browser import Browser
 from tests.effort import long
-from tests.live.brokers import Server
+from tests.live.brokers import Server, served
 from tests.live.fleets import f32, manifest
-from tests.live.server.web.page.scenes import address, here, lived, named, served
+from tests.live.server.web.page.scenes import address, here, lived, named
 
 HOSTILE = [
     "<img src=x onerror=document.title='taken'>",
@@ -70,11 +71,15 @@ def fits(browser: Browser, width: int) -> None:
     assert browser.value("document.documentElement.scrollWidth") <= width  # never sideways
 
 
-def test_a_live_fleet_its_broken_device_and_a_restart(browser: Browser, tmp_path: Path) -> None:
+def test_a_live_fleet_its_broken_device_and_a_restart(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_EVERY", 0.1)
+    monkeypatch.setattr(feed, "_RETRY", 100)
     hub = Hub()
     fleet = lived(tmp_path / "fleet", named(6), 60, tick_seconds=2.0, http=here())
     browser.window(1200, 900)
-    with served(fleet, hub) as server:
+    with served(fleet, transport=hub) as server:
         assert f"page: {address(fleet)}" in server.said
         browser.open(address(fleet))
         browser.until(lambda: browser.text("#link") == "live")
@@ -94,7 +99,7 @@ def test_a_live_fleet_its_broken_device_and_a_restart(browser: Browser, tmp_path
         # What happens is seen without being asked for.
         until_seen(browser, hub, server, [0, 4, 5], lambda: shows(browser, 0, "heard"))
     browser.until(lambda: browser.text("#link").startswith("disconnected since"))
-    with served(fleet, hub) as server:
+    with served(fleet, transport=hub) as server:
         browser.until(lambda: browser.text("#link") == "live")
         browser.until(lambda: browser.text("#marks").count("the server was started") == 2)
         assert "south-1" in browser.text("#details")  # what was chosen still is
@@ -103,12 +108,17 @@ def test_a_live_fleet_its_broken_device_and_a_restart(browser: Browser, tmp_path
     assert [said for said in browser.complaints if "Failed to load" not in said] == []
 
 
-@pytest.mark.parametrize("width", [360, 1200])
-def test_hostile_labels_are_words(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_hostile_labels_are_words(browser: Browser, tmp_path: Path) -> None:
     lived(tmp_path / "fleet", HOSTILE, 30, http=here())
-    assert main(["fleet", "page", str(tmp_path / "fleet"), "--out", str(tmp_path / "x.html")]) == 0
-    browser.window(width, 800)
-    browser.open((tmp_path / "x.html").as_uri())
+    page = tmp_path / "x.html"
+    assert main(["fleet", "page", str(tmp_path / "fleet"), "--out", str(page)]) == 0
+    for width in (360, 1200):
+        browser.window(width, 800)
+        browser.open(page.as_uri())
+        every_label_is_words(browser, width)
+
+
+def every_label_is_words(browser: Browser, width: int) -> None:
     assert browser.value("document.querySelectorAll('img, main script').length") == 0
     for device, label in enumerate(HOSTILE):
         browser.value("document.querySelector('#details .close')?.click()")
@@ -128,7 +138,7 @@ def test_five_thousand_devices(browser: Browser, tmp_path: Path) -> None:
     hub = Hub()
     fleet = lived(tmp_path / "fleet", named(5000), 2, http=here(), broken=False)
     browser.window(1200, 900)
-    with served(fleet, hub) as server:
+    with served(fleet, transport=hub) as server:
         browser.open(address(fleet))
         assert "5,000 of 5,000" in browser.text("#figures")
         flood = [4321] * 40  # more than is taken from one device in a tick
@@ -164,7 +174,7 @@ def test_what_a_day_costs_is_computed_from_whole_hours(browser: Browser, tmp_pat
     fleet = lived(tmp_path / "fleet", named(3), 200, broken=False)
     contact = footprint(manifest(), "greenhouse", 4)
     with fleet.store() as store:
-        in_a_minute = store.lines() / 3 / 200
+        in_a_minute = store.lines.count() / 3 / 200
     expected = 24 * 60 * in_a_minute * (contact.up + contact.down)
     assert main(["fleet", "page", str(fleet.folder), "--out", str(tmp_path / "x.html")]) == 0
     browser.open((tmp_path / "x.html").as_uri())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from paofed.live.network.in_process import Hub
 from tests.browser import Browser
-from tests.live.server.web.page.scenes import address, here, lived, named, served
+from tests.live.brokers import served
+from tests.live.server.web.page.scenes import address, here, lived, named
 
 IMAGES = Path(__file__).parents[5] / "docs" / "images"
 PICTURES = {  # width, height, dark
@@ -23,7 +24,7 @@ def test_pictures_of_a_fleet_with_broken_devices(browser: Browser, tmp_path: Pat
     to_keep = "PAOFED_PICTURES" in os.environ
     count, ticks = (120, 240) if to_keep else (12, 60)
     fleet = lived(tmp_path / "fleet", named(count), ticks, share=0.97, budget=64_000, http=here())
-    with served(fleet, Hub()):
+    with served(fleet, transport=Hub()):
         for name, (width, height, dark) in PICTURES.items():
             browser.window(width, height, dark=dark)
             browser.open(address(fleet))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paofed.live.server.judgement import KINDS, Trouble
+from paofed.live.server.concerns import KINDS, Trouble
 from paofed.live.server.status import (
     DeviceStatus,
     FleetError,

@@ -1,0 +1,1 @@
+"""Devices that share sums over their samples."""
