@@ -222,7 +222,12 @@ class Service:
         host = self._host
         wait = min(_LONGEST_WAIT, self._clock.remaining(host.coordinator.tick))
         items = self._inbox.take(wait)
-        try:
+        # However late this thread is: what came is judged by the tick that it is now. By an earlier
+        # one, a device whose clock is right would seem to be ahead, and be set back or refused.
+        if items and not self._stuck:
+            with self._sticking():
+                host.advance(self._clock.tick(host.coordinator.tick))
+        with self._sticking():  # items that were not processed are lost: their devices repeat them
             for item in items:
                 if callable(item):
                     item()
@@ -236,7 +241,12 @@ class Service:
                 host.advance(self._clock.tick(host.coordinator.tick))
                 self._hand_out()
                 self._unstick()
-        # Items that were not processed are lost, and their devices repeat them.
+
+    @contextmanager
+    def _sticking(self) -> Iterator[None]:
+        """Note where something fails since the journal cannot be used."""
+        try:
+            yield
         except StoreError as error:
             self._stick(error)
 

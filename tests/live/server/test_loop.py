@@ -24,11 +24,24 @@ class Loop:
     def __init__(self, fleet: Fleet, store: Store) -> None:
         self.store = store
         self.hub = Hub()
-        self.service = Service(fleet, logging.Logger("server"), transport=self.hub)
+        self.passed = 0.0  # seconds since the fleet began, by all clocks: nothing else moves them
+        begins = store.epochs.manifest().begins(0)
+        self.service = Service(
+            fleet,
+            logging.Logger("server"),
+            wall=lambda: begins + self.passed,
+            steady=lambda: self.passed,
+            transport=self.hub,
+        )
         self.service._start(store)
         self.host = self.service._host
         self.service._turn()
         self.tick = self.host.coordinator.tick
+
+    def forward(self, ticks: int) -> None:
+        """Let time go on, while the loop is busy elsewhere."""
+        self.tick += ticks
+        self.passed += ticks * self.host.coordinator.manifest.tick_seconds
 
     def hear(self, device: int, values: float = 1.0) -> None:
         """As the network's thread does."""
@@ -62,6 +75,40 @@ def test_what_arrives_is_on_disk_after_its_turn(loop: Loop) -> None:
     assert loop.store.lines.count() == 0
     loop.service._turn()
     assert loop.store.lines.count() == 2
+
+
+def test_a_loop_that_was_held_up_judges_by_the_tick_that_it_is_now(loop: Loop) -> None:
+    """Its device's clock is right: it is neither refused nor set back."""
+    loop.forward(5)
+    loop.hear(0)
+    loop.service._turn()
+    assert loop.host.coordinator.counts == {"accepted": 1}
+    assert [(line.sent, line.arrived) for line in loop.store.lines.read()] == [(loop.tick,) * 2]
+
+
+def test_a_journal_that_cannot_be_used_when_something_comes_loses_no_question(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    answers: list[str] = []
+    loop.forward(1_000_000)  # a snapshot is due
+    loop.hear(0)
+    loop.service._inbox.request(lambda: answers.append("answered"))
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.store, "snapshot", full)
+        for _ in range(3):
+            loop.service._looked -= 3600.0  # long ago
+            loop.service._turn()
+            assert loop.service._stuck
+    assert (answers, loop.service._inbox.dropped) == (["answered"], 1)
+    loop.service._looked -= 3600.0
+    loop.service._turn()
+    assert not loop.service._stuck
+    loop.hear(0)
+    loop.service._turn()
+    assert loop.store.lines.count() == 1
 
 
 def test_messages_are_not_kept_while_the_disk_is_full(
