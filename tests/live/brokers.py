@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from paofed.demo.processes import LocalBroker, free_port
-from paofed.live.device.device import Device
+from paofed.live.device.device import Device, seconds
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings, Users
 from paofed.live.network.credential import Credential
@@ -30,9 +30,9 @@ ANSWER = 20.0  # seconds that a device waits for a reply, which may never come
 TICK = 0.25
 
 
-def until(what: Callable[[], object], seconds: float = PATIENCE) -> None:
+def until(what: Callable[[], object], patience: float = PATIENCE) -> None:
     """Wait for something to become true."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience
     while not what():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
@@ -138,7 +138,14 @@ class Server:
         return "connected to the broker" in self.said
 
     def status(self) -> Status:
-        return self.service.ask()
+        """What the server says of itself, however long a busy machine lets us wait for it."""
+        return self.service._inbox.ask(self.service._status, PATIENCE)
+
+    def settle(self) -> None:
+        """Wait until all that was heard is in the model, and that model is handed out."""
+        heard = self.status().tick
+        until(lambda: self.status().tick > heard)
+        self.status()  # so the turn is over in which that tick was closed
 
     def refused(self, reason: str) -> int:
         """How often the broker turned somebody away for a reason."""
@@ -171,12 +178,43 @@ def sample(number: int) -> tuple[list[float], float]:
     return x.tolist(), float(10 + 4 * np.sin(x).sum())
 
 
+def next_tick(device: Device) -> None:
+    """Wait until a contact has something to say: until a new tick by the device's own clock.
+
+    A device makes one update in a tick, and an answer may set its clock back: a pause as long as a
+    tick is not always one, and a contact after it may send nothing, and be content.
+    """
+
+    def is_new() -> bool:
+        if not device.knows_fleet():
+            return True
+        now = device.edge.tick(seconds())
+        return now is None or now > max(device.edge.stamped, device.edge.merged)
+
+    until(is_new)
+
+
+def work_until_confirmed(device: Device, updates: int) -> None:
+    """Learn and contact until so many updates are confirmed."""
+
+    def enough() -> bool:
+        work(device, 1)
+        return device.confirmed >= updates
+
+    until(enough)
+
+
 def work(device: Device, contacts: int, first: int = 0) -> int:
-    """Learn and contact, a tick apart; returns how many contacts were answered."""
+    """Learn and contact, in new ticks; returns how many contacts were answered.
+
+    Every contact of a device that knows its fleet sends an update. After the last one, the next
+    tick has begun.
+    """
     answered = 0
     for number in range(first, first + contacts):
+        next_tick(device)
         if device.knows_fleet():
             device.learn(*sample(number))
         answered += device.contact(ANSWER)
-        time.sleep(device.manifest.tick_seconds if device.knows_fleet() else TICK)
+    next_tick(device)
     return answered

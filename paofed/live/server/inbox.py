@@ -65,8 +65,8 @@ class Inbox:
             heard, self._heard_of = self._heard_of, Counter()
         return heard
 
-    def ask(self, question: Callable[[], Answered]) -> Answered:
-        """Let the loop answer a question of another thread."""
+    def ask(self, question: Callable[[], Answered], patience: float = _PATIENCE) -> Answered:
+        """Let the loop answer a question of another thread, within some seconds."""
         answer: Future[Answered] = Future()
 
         def work() -> None:
@@ -76,4 +76,4 @@ class Inbox:
                 answer.set_exception(error)
 
         self.request(work)
-        return answer.result(_PATIENCE)
+        return answer.result(patience)

@@ -1,6 +1,5 @@
 """A whole fleet in one process, server and devices as they are, without a broker."""
 
-import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,17 @@ from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.network.in_process import Hub
-from tests.live.brokers import PATIENCE, Server, now_manifest, sample, served, until, work
+from tests.live.brokers import (
+    PATIENCE,
+    Server,
+    next_tick,
+    now_manifest,
+    sample,
+    served,
+    until,
+    work,
+    work_until_confirmed,
+)
 
 TICK = 0.1
 
@@ -48,10 +57,12 @@ def site(tmp_path: Path) -> Site:
 @pytest.mark.parametrize("stay", [True, False])
 def test_devices_join_and_are_answered(stay: bool, site: Site) -> None:
     with site.served() as server, site.device(0, stay=stay) as north, site.device(1) as south:
-        assert [work(device, 4) for device in (north, south)] == [4, 4]
-        assert north.confirmed >= 3  # the first contact joins, and has no news
+        devices = north, south
+        assert [work(device, 4) for device in devices] == [4, 4]
+        for device in devices:
+            work_until_confirmed(device, 3)  # the first contact joins, and has no news
         assert north.why_not() == south.why_not() == ""
-        assert server.status().counts["accepted"] >= 6
+        assert server.status().counts["accepted"] >= north.confirmed + south.confirmed >= 6
     with site.fleet.store() as store:
         assert store.verify().agrees
 
@@ -67,7 +78,7 @@ def test_a_device_that_is_cut_off_goes_on_and_comes_back(site: Site) -> None:
         assert "cut" in device.why_not()
         assert device.predict([0.1, 0.2]) != before
         site.hub.mend("g/0")
-        time.sleep(TICK)
+        next_tick(device)
         assert device.contact(PATIENCE)
         assert device.why_not() == ""
         until(lambda: server.status().counts["accepted"] > accepted)

@@ -28,7 +28,7 @@ from paofed.live.network.mqtt import Link
 from paofed.live.network.transport import packet_size
 from paofed.live.server import broker_log, service
 from tests.effort import some
-from tests.live.brokers import PATIENCE, Server, Site, sample, until, work
+from tests.live.brokers import PATIENCE, Server, Site, next_tick, sample, until, work
 from tests.live.fleets import update
 from tests.system import needs
 
@@ -64,17 +64,18 @@ def journal(folder: Path) -> list[tuple[int, int]]:
 
 def again(device: Device, wait: float = 1.0) -> bool:
     """Contact in the next tick."""
-    time.sleep(TICK)
+    next_tick(device)
     return device.contact(wait)
 
 
-def is_cut_off(device: Device, server: Server) -> None:
-    """Nothing of what it learns and sends is taken any more."""
-    taken = server.status().counts["accepted"]
+def is_cut_off(device: Device, site: Site) -> None:
+    """Nothing of what it learns and sends is taken any more, once its broker was told."""
+    until(lambda: not again(device))
+    last = device.edge.stamped
     for number in range(3):
         device.learn(*sample(number))
         assert not again(device, TICK)
-    assert server.status().counts["accepted"] == taken
+    assert all(sent <= last for who, sent in journal(site.folder) if who == device.device)
 
 
 @pytest.mark.parametrize("security", ["certificate", "password", "none"])
@@ -82,12 +83,25 @@ def test_devices_learn_together(security: str, tmp_path: Path) -> None:
     with Site(tmp_path / "fleet", security, tick_seconds=TICK) as site:  # type: ignore[arg-type]
         with site.served() as server, site.device(0) as north, site.device(1) as south:
             assert work(north, 4) == work(south, 4) == 4
+            own = packet_size("g/s", bytes(29))  # the server's name for itself, which it hears
+
+            def all_is_told() -> bool:
+                """Whether the last reply is there, too, where a hello had several answers."""
+                assert north.knows_fleet()
+                assert south.knows_fleet()
+                status = server.status()
+                assert status.service is not None
+                received = status.service.bytes_received - own
+                return (north.confirmed + south.confirmed, received) == (
+                    status.counts["accepted"],
+                    north.bytes_sent + south.bytes_sent,
+                )
+
+            until(all_is_told)
             status = server.status()
-            assert north.confirmed + south.confirmed == status.counts["accepted"] >= 6
+            assert status.counts["accepted"] >= 6
             assert status.service is not None
             assert status.service.problems == ()
-            own = packet_size("g/s", bytes(29))  # the server's name for itself, which it hears
-            assert status.service.bytes_received - own == north.bytes_sent + south.bytes_sent
             assert [d.messages > 0 for d in status.devices] == [True, True]
             assert not status.service.broker_refused
             site.files.extend(site.fleet.add(["west"]))
@@ -104,7 +118,7 @@ def test_devices_learn_together(security: str, tmp_path: Path) -> None:
 def test_a_device_that_joins_gets_the_model(living: Site) -> None:
     with living.device(0) as north:
         work(north, 4)
-        until(lambda: living.server.status().tick > (north.edge.tick(time.monotonic()) or 0))
+        living.server.settle()
     with living.device(1) as south:
         assert south.contact(PATIENCE)
         x, _ = sample(1)
@@ -192,7 +206,7 @@ def test_whoever_is_removed_or_has_a_new_file_is_cut_off_at_once(
 ) -> None:
     with (
         Site(tmp_path / "fleet", security, tick_seconds=TICK) as site,  # type: ignore[arg-type]
-        site.served() as server,
+        site.served(),
         site.device(0) as north,
         site.device(1) as south,
     ):
@@ -200,12 +214,10 @@ def test_whoever_is_removed_or_has_a_new_file_is_cut_off_at_once(
         work(south, 2)
         site.fleet.remove("north")
         assert site.fleet.told
-        time.sleep(3 * TICK)
-        is_cut_off(north, server)
+        is_cut_off(north, site)
         assert work(south, 1) == 1
         site.fleet.rotate("south")
-        time.sleep(3 * TICK)
-        is_cut_off(south, server)
+        is_cut_off(south, site)
         with site.device(1) as new:
             assert new.contact(PATIENCE)
 
@@ -218,18 +230,20 @@ def test_quarantine_and_removal_reach_a_running_server(security: str, tmp_path: 
         site.device(0) as north,
     ):
 
-        def refused(why: str) -> bool:
-            return server.status().counts.get(f"refused: {why}", 0) > 0
+        def refuses(why: str) -> bool:
+            """Whether the server refuses what comes; from elsewhere, the broker passes nothing."""
+            before = server.status().counts.get(f"refused: {why}", 0)
+            return not again(north) and server.status().counts.get(f"refused: {why}", 0) > before
 
         work(north, 2)
         site.fleet.quarantine("north")
         until(lambda: not again(north))
-        assert refused("quarantined") == (security == "none")  # or the broker lets nothing through
+        until(lambda: refuses("quarantined") == (security == "none"))  # as soon as both know it
         site.fleet.quarantine("north", on=False)
         until(lambda: again(north))
         site.fleet.remove("north")
         until(lambda: not again(north))
-        assert refused("removed") == (security == "none")
+        until(lambda: refuses("removed") == (security == "none"))
         assert [d.standing for d in server.status().devices] == ["removed", "member"]
 
 
@@ -330,8 +344,13 @@ def flooding(link: Link) -> Iterator[None]:
         thread.join()
 
 
-def test_a_flood_does_not_drown_the_others(site: Site) -> None:
-    """Much is refused, and no more; who floods is quarantined, at the broker too."""
+def test_a_flood_does_not_drown_the_others(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Much is refused, and no more; who floods is quarantined, at the broker too.
+
+    How many messages a second arrive depends on the machine: what is much, and what is a flood, is
+    told apart here by the limit, and in test_flood by exact numbers.
+    """
+    monkeypatch.setattr(service, "_FLOOD", 1_000_000)
     with site.served() as server, site.device(1) as south:
         assert south.contact(PATIENCE)
         with site.link(0) as link:
@@ -344,13 +363,17 @@ def test_a_flood_does_not_drown_the_others(site: Site) -> None:
             until(much)
             standings = [device.standing for device in server.status().devices]
             assert standings == ["member", "member"]
+            monkeypatch.setattr(service, "_FLOOD", 100)
             with flooding(link):
                 until(lambda: any("(north) sends" in line for line in server.said))
                 assert work(south, 4) == 4
-                heard = server.status().counts["refused: quarantined"]
-                time.sleep(1)
-                more = server.status().counts["refused: quarantined"] - heard
-                assert more < 500  # it ends there
+
+                def is_over() -> bool:
+                    before = server.status().counts["refused: quarantined"]
+                    time.sleep(0.5)
+                    return server.status().counts["refused: quarantined"] == before
+
+                until(is_over)  # it ends at the broker
         site.fleet.quarantine("north", on=False)
         with site.device(0) as north:
             until(lambda: again(north))
@@ -408,6 +431,12 @@ def test_a_topic_that_is_no_index(tmp_path: Path) -> None:
             assert south.contact(PATIENCE)
 
 
+def jumps(server: Server) -> list[float]:
+    """By how many seconds a server says that its clock has jumped."""
+    said = (re.match(r"the clock jumped by ([-+][0-9.]+) s: tick", line) for line in server.said)
+    return [float(words[1]) for words in said if words]
+
+
 def test_the_clock_jumps(tmp_path: Path) -> None:
     offset = [0.0]
 
@@ -423,16 +452,18 @@ def test_the_clock_jumps(tmp_path: Path) -> None:
         before = server.status().tick
         offset[0] = 250.0
         until(lambda: server.status().tick >= before + 2500)
-        assert any("the clock jumped by +250.0 s: ticks" in line for line in server.said)
+        assert jumps(server) == pytest.approx([250.0], abs=10)
         # To the server, what the device knows of time is now too old; it finds out and goes on.
         until(lambda: again(north, TICK))  # after ten contacts without an answer
-        ahead = server.status().tick
         offset[0] = 0.0
-        until(lambda: any("the clock jumped by -250.0 s: tick" in line for line in server.said))
+        until(lambda: len(jumps(server)) > 1)
+        held = server.status().tick
+        assert jumps(server) == pytest.approx([250.0, -250.0], abs=10)
         (problem,) = server.status().service.problems  # type: ignore[union-attr]
         assert re.match(r"the clock is 2\d\d s behind the journal, and no tick closes", problem)
         assert "`paofed fleet clock`" in problem
-        assert server.status().tick - ahead <= 2
+        time.sleep(3 * TICK)
+        assert server.status().tick == held
         assert server.status().service.clock_jumps == 2  # type: ignore[union-attr]
 
 
@@ -464,8 +495,8 @@ def test_the_disk_is_full(site: Site, capfd: pytest.CaptureFixture[str]) -> None
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
             north.learn(*sample(0))
             assert not north.contact(0.5)
-            code, (problem,) = health(url)
-            assert code == 503
+            until(lambda: health(url)[0] == 503)
+            _, (problem,) = health(url)
             assert "cannot be used" in problem
             assert not south.contact(0.5) or south.confirmed == 0
             assert north.confirmed == confirmed
