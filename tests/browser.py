@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from PIL import Image
 
-from tests.live.brokers import until
+from tests.live.brokers import PATIENCE, until
 from tests.system import needs
 
 _OPTIONS = (
@@ -64,7 +64,7 @@ class Browser:
         self._session = None
         with suppress(OSError, AssertionError):
             self.tell("Browser.close")
-        self._process.wait(20)
+        self._process.wait(PATIENCE)
         os.close(self._commands)
         os.close(self._answers)
 

@@ -20,7 +20,7 @@ from paofed.live.server.clock import at_present
 from tests.device_c.building import STRICT, require_libmosquitto, run
 from tests.effort import long
 from tests.lab.rehearsal.test_kills import DEVICES, SEED, Fleet
-from tests.live.brokers import TICK, Site, sample, until
+from tests.live.brokers import PATIENCE, TICK, Site, sample, until
 from tests.system import needs
 
 IN_C = (0, 2)
@@ -89,7 +89,7 @@ def lived(folder: Path, in_c: tuple[int, ...], kills: int, updates: int, **chang
     with Site(folder / "fleet", labels=labels, **changes) as site:
         fleet = MixedFleet(site, folder, chance, in_c)
         try:
-            until(lambda: all(fleet.confirmed(k) for k in range(DEVICES)), 60)
+            until(lambda: all(fleet.confirmed(k) for k in range(DEVICES)), 3 * PATIENCE)
             for turn in range(kills):
                 (fleet.kill_device, fleet.kill_broker, fleet.kill_server)[turn % 3](
                     chance.uniform(0, 2 * TICK)
@@ -97,7 +97,10 @@ def lived(folder: Path, in_c: tuple[int, ...], kills: int, updates: int, **chang
                 wait_for(fleet, updates // kills)
             fleet.change()
             had = [len(fleet.confirmed(k)) for k in range(DEVICES)]
-            until(lambda: all(len(fleet.confirmed(k)) > had[k] + 2 for k in range(DEVICES)), 120)
+            until(
+                lambda: all(len(fleet.confirmed(k)) > had[k] + 2 for k in range(DEVICES)),
+                3 * PATIENCE,
+            )
         finally:
             fleet.stop()
         with closing(Store.open(site.folder)) as store:
@@ -117,7 +120,7 @@ def wait_for(fleet: MixedFleet, updates: int) -> None:
         return sum(len(fleet.confirmed(k)) for k in range(DEVICES))
 
     enough = heard() + updates
-    until(lambda: heard() >= enough, 120)
+    until(lambda: heard() >= enough, 3 * PATIENCE)
 
 
 def error_of(model: FleetModel) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from paofed.demo.processes import end, free_port, start
+from tests.live.brokers import PATIENCE
 from tests.system import needs
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
@@ -57,7 +58,7 @@ class Prometheus:
         return [rule for group in self._asked("/api/v1/rules")["groups"] for rule in group["rules"]]
 
     def _asked(self, page: str) -> Any:
-        with _OPENER.open(f"http://{self._place}{page}", timeout=20) as found:
+        with _OPENER.open(f"http://{self._place}{page}", timeout=PATIENCE) as found:
             says = json.load(found)
         assert says["status"] == "success"
         return says["data"]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tests.live.brokers import PATIENCE
 from tests.system import needs
 from tests.test_docs import ROOT, blocks, commands, require_shown
 
@@ -57,7 +58,7 @@ def follow(
             start_new_session=True,
         )
         try:
-            shell.communicate("\n".join(script) + "\n", timeout=180)
+            shell.communicate("\n".join(script) + "\n", timeout=5 * PATIENCE)
         finally:
             _end_session(shell.pid)
             shell.wait()

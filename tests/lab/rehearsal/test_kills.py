@@ -19,7 +19,7 @@ from paofed.live.journal.exports import export_messages, replay_messages
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import TOLERANCE
 from tests.effort import effort
-from tests.live.brokers import TICK, Site, until
+from tests.live.brokers import PATIENCE, TICK, Site, until
 
 ROOT = Path(__file__).parents[3]
 KILLS = int(os.environ.get("PAOFED_KILLS") or effort(everyday=3, thorough=6))
@@ -76,7 +76,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     with Site(tmp_path / "fleet", labels=labels) as site:
         fleet = Fleet(site, tmp_path, chance)
         try:
-            until(lambda: all(fleet.confirmed(k) for k in range(DEVICES)), 60)
+            until(lambda: all(fleet.confirmed(k) for k in range(DEVICES)), 3 * PATIENCE)
             kinds: list[Callable[[float], None]] = [
                 fleet.kill_server,
                 fleet.kill_broker,
@@ -86,7 +86,10 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
                 kinds[turn % len(kinds)](chance.uniform(0, 2 * TICK))
                 time.sleep(chance.uniform(0, 6 * TICK))
             heard = [len(fleet.confirmed(k)) for k in range(DEVICES)]
-            until(lambda: all(len(fleet.confirmed(k)) > heard[k] + 2 for k in range(DEVICES)), 120)
+            until(
+                lambda: all(len(fleet.confirmed(k)) > heard[k] + 2 for k in range(DEVICES)),
+                3 * PATIENCE,
+            )
         finally:
             fleet.stop()
         with closing(Store.open(site.folder)) as store:

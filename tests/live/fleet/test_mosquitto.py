@@ -19,7 +19,7 @@ from paofed.live.fleet.settings import Security, Settings
 from paofed.live.network.credential import Credential
 from paofed.live.network.topics import SERVER
 from tests.effort import effort
-from tests.live.brokers import until
+from tests.live.brokers import PATIENCE, until
 from tests.live.fleets import manifest
 from tests.live.folders import (
     EVERY,
@@ -275,7 +275,7 @@ def test_a_broker_that_runs_is_told(tmp_path: Path) -> None:
         known_as(fleet, process.pid)
         fleet.quarantine("north")
         assert fleet.told
-        assert process.wait(10) == TOLD
+        assert process.wait(PATIENCE) == TOLD
     fleet.quarantine("north", on=False)
     assert not fleet.told
 
@@ -285,7 +285,7 @@ def test_a_broker_that_has_just_started_is_told_when_it_can_be(tmp_path: Path) -
     with running("mosquitto", starting=0.2) as process:
         known_as(fleet, process.pid)
         assert mosquitto.reload(fleet.folder)
-        assert process.wait(10) == TOLD  # it does not end by the signal itself
+        assert process.wait(PATIENCE) == TOLD  # it does not end by the signal itself
 
 
 def test_a_broker_that_can_never_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,9 +128,12 @@ class Worker:
         self._random = random.Random(number)  # noqa: S311 (samples)
 
     def joined(self) -> str:
-        """Wait until it has joined; return what it says then."""
+        """Wait until it has joined; return what it says then.
+
+        Where the server takes long to start, it says before that nobody answers yet.
+        """
         assert self._process.stderr is not None
-        return self._process.stderr.readline()
+        return next((said for said in self._process.stderr if "trying on" not in said), "")
 
     def tell(self) -> None:
         assert self._process.stdin is not None

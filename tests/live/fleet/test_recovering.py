@@ -1,6 +1,5 @@
 """A fleet with a real broker that was ruined by one device, and recovers; no device is touched."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.changes import leave_out, roll_back
 from paofed.live.fleet.folder import Fleet
 from tests.effort import some
-from tests.live.brokers import PATIENCE, Site, until, work
+from tests.live.brokers import PATIENCE, Site, next_tick, until, work
 
 TICK = 0.1
 SOUND, RUINED = 100.0, 1000.0  # no parameter of a sound model is beyond the one
@@ -54,9 +53,9 @@ def test_what_one_device_ruined_does_not_come_back(
             good = server.status().tick + 1
             until(lambda: server.status().tick > good)
             for _ in range(3):
+                next_tick(north)
                 north.learn([0.5, 0.5], 1e6)
                 assert north.contact(PATIENCE)
-                time.sleep(TICK)
             assert largest(north) > RUINED
             north.learn([0.5, 0.5], 1e6)  # which it keeps, to send it later
             assert south.contact(PATIENCE)

@@ -345,10 +345,10 @@ s-kitchen = ["sensor-1", "plug-7"]""",
 
 def test_a_reading_from_the_future_is_passed_over(site: GatewaySite) -> None:
     site.toml.write_text(site.toml.read_text().replace("[inputs]", 'time = "at"\n[inputs]'))
-    with site.gateway() as gateway:
+    with site.gateway(wall=lambda: 1e9, steady=lambda: 77.0) as gateway:  # no time passes
         (a, b), y = sample(0)
-        for ahead in (59.0, 61.0):
-            told = {"a": a, "in": {"b": b}, "y": y, "at": time.time() + ahead}
+        for ahead in (60.0, 60.1):
+            told = {"a": a, "in": {"b": b}, "y": y, "at": 1e9 + ahead}
             site.publish("s1", json.dumps(told).encode())
         turn_until(gateway, lambda: gateway.passed_over["with a time to come"])
         turn_until(gateway, gateway._inbox.empty)

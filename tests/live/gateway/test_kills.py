@@ -20,7 +20,7 @@ from paofed.live.gateway.sources import FILE
 from paofed.live.journal.store import Store
 from paofed.live.network.mqtt import Mqtt
 from tests.effort import long
-from tests.live.brokers import TICK, Site, until
+from tests.live.brokers import PATIENCE, TICK, Site, until
 from tests.live.gateway.sites import SETTINGS, reading
 from tests.system import needs
 
@@ -73,7 +73,7 @@ class Plant:
         lines = path.read_text().splitlines() if path.exists() else []
         return [(int(device), int(tick)) for device, tick in map(str.split, lines)]
 
-    def speak(self, until_true: Callable[[], bool], seconds: float = 120.0) -> None:
+    def speak(self, until_true: Callable[[], bool], seconds: float = 3 * PATIENCE) -> None:
         """Let all sources tell samples until something is true."""
 
         def told() -> bool:

@@ -18,7 +18,7 @@ from paofed.live.server.concerns import KINDS
 from paofed.live.server.prometheus import _AGES, prometheus
 from paofed.live.server.status import STANDINGS, FleetError, ServiceStatus, Status
 from paofed.live.server.validation import Validation
-from tests.live.brokers import work
+from tests.live.brokers import work, work_until_confirmed
 from tests.live.fleets import server
 from tests.live.prometheus import promtool
 from tests.live.server.test_in_process import Site
@@ -183,6 +183,7 @@ def test_counters_begin_with_the_server_and_the_record_goes_on(tmp_path: Path) -
     def served(device: Device) -> tuple[Status, ServiceStatus]:
         with site.served() as running:
             assert work(device, 2) == 2
+            work_until_confirmed(device, device.confirmed + 1)
             status = running.status()
         assert status.service is not None
         return status, status.service

@@ -30,6 +30,7 @@ from paofed.live.server import broker_log, service
 from tests.effort import some
 from tests.live.brokers import PATIENCE, Server, Site, next_tick, sample, until, work
 from tests.live.fleets import update
+from tests.live.in_memory import folder_in_memory
 from tests.system import needs
 
 TICK = 0.1
@@ -49,10 +50,13 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def living(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def living() -> Iterator[Site]:
     """The same with a server, for tests that leave both as they were."""
-    folder = tmp_path_factory.mktemp("living") / "fleet"
-    with Site(folder, tick_seconds=TICK) as site, site.served() as site.server:
+    with (
+        folder_in_memory() as folder,
+        Site(folder / "fleet", tick_seconds=TICK) as site,
+        site.served() as site.server,
+    ):
         yield site
 
 
@@ -475,7 +479,7 @@ def test_the_broker_dies_and_comes_back_with_nothing(site: Site) -> None:
         assert not north.contact(0.1)
         north.learn(*sample(5))  # goes on
         site.broker.start()
-        until(lambda: north.contact(1.0), 60)
+        until(lambda: north.contact(1.0))
         with site.device(1) as south:  # the manifest is there again
             assert south.contact(PATIENCE)
 

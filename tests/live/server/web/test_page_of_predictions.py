@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from paofed.live.network.in_process import Hub
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.quantity import Quantity
 from paofed.live.server.status import asked
-from tests.live.brokers import PATIENCE, now_manifest, served, until
+from tests.live.brokers import PATIENCE, next_tick, now_manifest, served, until
 from tests.live.model.models import plain_model
 from tests.system import needs
 from tests.test_docs import DOCUMENTS, ROOT, blocks, commands, require_shown, rows, section
@@ -48,8 +47,8 @@ def teach(device: Device, seed: int) -> None:
     for _ in range(3):
         for temperature, hour in random.uniform([10.0, 0.0], [30.0, 24.0], (50, 2)).tolist():
             device.learn([temperature, hour], 300.0 + 4.0 * temperature + hour)
+        next_tick(device)
         assert device.contact(PATIENCE)
-        time.sleep(0.3)
 
 
 def followed(folder: Path, port: int) -> list[tuple[str, str, str]]:
@@ -67,7 +66,7 @@ def followed(folder: Path, port: int) -> list[tuple[str, str, str]]:
         input="\n".join(script),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=3 * PATIENCE,
         check=False,
     )
     parts = done.stdout.split(f"{_MARK}\n")
@@ -84,13 +83,13 @@ def test_the_page_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     hub, port = Hub(), free_port()
     settings = Settings(name="greenhouse", security="none", http=f"127.0.0.1:{port}")
     fleet = Fleet.create(tmp_path / "greenhouse", settings, greenhouse())
-    with served(fleet, transport=hub):
+    with served(fleet, transport=hub) as server:
         files = list(fleet.add(["north-wall", "south-wall"]))
         until(lambda: (status := asked(settings)) is not None and len(status.devices) == 2)
         for seed, file in enumerate(files):
             with Device(file, transport=hub) as device:
                 teach(device, seed)
-        time.sleep(0.6)  # two ticks: what was heard counts, and nothing changes any more
+        server.settle()  # what was heard counts, and nothing changes any more
         printed = followed(tmp_path, port)
     for command, shown, real in printed:
         require_shown(without_version(shown), without_version(real), f"{DOCUMENT}: {command}")

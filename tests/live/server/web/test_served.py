@@ -13,7 +13,7 @@ from paofed.cli import main
 from paofed.demo.processes import free_port
 from paofed.live.fleet.tokens import make_token
 from paofed.live.server.status import asked
-from tests.live.brokers import PATIENCE, until, work
+from tests.live.brokers import PATIENCE, until, work_until_confirmed
 from tests.live.server.test_in_process import Site
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -48,13 +48,14 @@ def site(tmp_path: Path) -> Asked:
 
 
 def test_an_application_predicts_by_what_devices_have_learned(site: Asked, tmp_path: Path) -> None:
-    with site.served(), site.device(0) as device:
+    with site.served() as server, site.device(0) as device:
         assert site.ask("/predict", READING)[0] == site.ask("/model")[0] == 503
-        work(device, 3)
+        work_until_confirmed(device, 1)
         until(lambda: site.predicted() and site.predicted()["interval"]["devices"] == 1)
         first = site.predicted()
-        work(device, 2, first=3)
+        work_until_confirmed(device, device.confirmed + 2)
         until(lambda: site.predicted()["version"] != first["version"])
+        server.settle()  # nothing changes any more
         found, model = site.predicted(), predictor(site.ask("/model")[1])
         assert found["tick"] > first["tick"]
         assert found["predictions"] == [model.predict(READING)._asdict()]
