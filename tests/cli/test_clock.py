@@ -11,7 +11,7 @@ from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.journal.database import locked
 from tests.effort import long
-from tests.live.brokers import PATIENCE, TICK, until, work
+from tests.live.brokers import PATIENCE, TICK, next_tick, until, work
 from tests.live.server.test_in_process import Site
 
 DAYS = 2.5 * 86400.0 + 1800.0
@@ -24,7 +24,7 @@ def site(tmp_path: Path) -> Site:
 
 def again(device: Device) -> bool:
     """Contact in the next tick."""
-    time.sleep(TICK)
+    next_tick(device)
     return device.contact(1.0)
 
 

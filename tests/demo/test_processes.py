@@ -11,7 +11,7 @@ import pytest
 from paofed.demo import processes
 from paofed.demo.processes import LocalBroker, end, free_port, kill, start
 from paofed.live.fleet.mosquitto import handles_reload
-from tests.live.brokers import until
+from tests.live.brokers import PATIENCE, until
 from tests.live.folders import create
 
 # Starts a program in a process with threads, says its number, and waits.
@@ -60,7 +60,7 @@ def test_one_whose_parent_is_gone_by_then_never_begins(tmp_path: Path) -> None:
 
 def test_what_it_says_goes_to_a_file(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import os, sys; print(os.getcwd(), sys.argv[1:])", "a b", ""]
-    assert start(words, tmp_path / "log", tmp_path).wait(20) == 0
+    assert start(words, tmp_path / "log", tmp_path).wait(PATIENCE) == 0
     assert (tmp_path / "log").read_text() == f"{tmp_path.resolve()} ['a b', '']\n"
 
 

@@ -23,12 +23,14 @@ from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, work
 pytestmark = pytest.mark.skipif(not in_ci(), reason="several programs: CI runs them")
 
 RUNS = 30
-# Jobs of one run, so that there are many.
+# Jobs of one run, so that there are many; no line of progress, however long a busy machine takes.
 PAOFED = """
 import signal, sys
 from paofed.cli import main
+from paofed.cli.shared import progress
 from paofed.simulate.spread import jobs
 jobs.MOST = 1
+progress._ELSEWHERE = float("inf")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # however the tests were started
 sys.exit(main())
 """
