@@ -19,7 +19,7 @@ from typing import NamedTuple
 from lab.benchmarks.trial import served, trial_fleet, trial_manifest
 from paofed.cli.shared.progress import say
 from paofed.demo.processes import end, kill, start
-from paofed.errors import InputError
+from paofed.errors import InputError, PaofedError
 from paofed.files import write_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.mosquitto import LOCAL
@@ -34,7 +34,8 @@ Report = Callable[[str], None]
 _TICK = 1.0  # seconds: every source also has a contact once a second
 # A process that takes less than this, in seconds of processor time per second, is idle.
 _IDLE = 0.15
-_BEGIN = 4  # seconds until all sources take part and the gateway has started
+_BEGIN = 4  # seconds until all sources take part, and before it until the gateway is at rest
+_PATIENCE = 60.0  # seconds that the gateway may take to connect
 _SETTINGS = """\
 file = "{file}"
 state = "state"
@@ -113,15 +114,17 @@ def measure(report: Report, *, sources: int = 500, seconds: float = 20.0) -> Gat
     """Publish one reading a second of every source, for some seconds, and measure the gateway."""
     with trial_fleet(trial_manifest(4, _TICK), "none") as fleet, served(fleet):
         place = _prepare(fleet, sources)
-        gateway = start([sys.executable, "-m", "paofed", "gateway", str(place / "gateway.toml")])
+        words, log = ["-m", "paofed", "gateway", str(place / "gateway.toml")], place / "gateway.log"
+        gateway = start([sys.executable, *words], log)
         try:
+            _until_connected(log)
             time.sleep(_BEGIN)
             empty = _resident(gateway.pid)
             report(f"{counted(sources, 'source')}, one reading a second of each")
             code = "import sys; from lab.commands.gateway import publish; publish(*sys.argv[1:])"
-            words = map(str, (fleet.settings.port, sources, _BEGIN + int(seconds)))
+            about = map(str, (fleet.settings.port, sources, _BEGIN + int(seconds)))
             before = _processor(gateway.pid)
-            start([sys.executable, "-c", code, *words]).wait()
+            start([sys.executable, "-c", code, *about]).wait()
             _until_idle(gateway.pid)
             spent, full = _processor(gateway.pid) - before, _resident(gateway.pid)
             end(gateway)
@@ -172,6 +175,15 @@ def publish(port: str, sources: str, rounds: str) -> None:
         link.send(f"bench/{number % count}", json.dumps(values).encode())
     time.sleep(1.0)
     link.close()
+
+
+def _until_connected(log: Path) -> None:
+    """Wait until the gateway is connected to both brokers: what comes before that is lost."""
+    ends = time.monotonic() + _PATIENCE
+    while log.read_text(encoding="utf-8").count("connected to the ") < 2:
+        if time.monotonic() > ends:
+            raise PaofedError(f"the gateway did not connect in {_PATIENCE:g} s: try again")
+        time.sleep(0.1)
 
 
 def _until_idle(process: int) -> None:

@@ -174,9 +174,10 @@ def _measure(fleet: Fleet, capture: Capture, *, stay: bool, contacts: int) -> Ex
 def _talk(device: Device, contacts: int) -> None:
     """Have one answered contact per tick."""
     for number in range(contacts):
-        tick = device.edge.tick(seconds()) if device.knows_fleet() else None
-        while tick is not None and device.edge.tick(seconds()) == tick:
+        now = device.edge.tick(seconds()) if device.knows_fleet() else None
+        while now is not None and now <= device.edge.stamped:  # an answer may set its clock back
             time.sleep(_TICK / 10)
+            now = device.edge.tick(seconds())
         if device.knows_fleet():
             device.learn([0.1, 0.2, 0.3, number / 10], 1.0)
         if not device.contact(_PATIENCE):
