@@ -20,8 +20,8 @@ from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER, LOCAL, handles_re
 
 # Folders of daemons that may not be in PATH.
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")
-_STARTING = 20.0  # seconds that a broker may take
-_STOPPING = 20.0
+_STARTING = 60.0  # seconds that a broker may take, on a busy machine
+_STOPPING = 60.0
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG, on Linux
 _NATS = """\
 server_name: "{name}"

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from paofed.demo import processes
-from paofed.demo.processes import LocalBroker, end, free_port, kill, start
+from paofed.demo.processes import LocalBroker, end, kill, start
 from paofed.live.fleet.mosquitto import handles_reload
 from tests.live.brokers import PATIENCE, until
 from tests.live.folders import create
+from tests.ports import free_port
 
 # Starts a program in a process with threads, says its number, and waits.
 _PARENT = """\

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from paofed.demo.processes import free_port
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.fleet.tokens import make_token
@@ -18,6 +17,7 @@ from paofed.live.server.lookout import Lookout
 from paofed.live.server.web.site import shown
 from tests.fuzz.mutation import VALUES, in_bytes, in_json, in_words
 from tests.live.fleets import live, manifest
+from tests.ports import free_port
 
 _PATIENCE = 30.0  # seconds: longer than the port waits for the rest of a request
 _TARGETS = (

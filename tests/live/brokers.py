@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from paofed.demo.processes import LocalBroker, free_port
+from paofed.demo.processes import LocalBroker
 from paofed.live.device.device import Device, seconds
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Security, Settings, Users
@@ -23,6 +23,7 @@ from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.service import Service
 from paofed.live.server.status import Status
 from tests.live.fleets import manifest
+from tests.ports import free_port
 from tests.system import needs
 
 PATIENCE = 60.0  # seconds for what happens in one: these machines are slow at times

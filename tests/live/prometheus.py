@@ -7,8 +7,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Self
 
-from paofed.demo.processes import end, free_port, start
+from paofed.demo.processes import end, start
 from tests.live.brokers import PATIENCE
+from tests.ports import free_port
 from tests.system import needs
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
-from paofed.demo.processes import LocalBroker, free_port, kill, start
+from paofed.demo.processes import LocalBroker, kill, start
 from paofed.live.device.device import Device
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.authority import Authority
@@ -26,6 +26,7 @@ from tests.live.brokers import (
     work_until_confirmed,
 )
 from tests.live.folders import SECURE
+from tests.ports import free_port
 from tests.system import needs
 
 ACCOUNTS = {"server": "svc-17", "north": "dev-0001", "south": "dev-0002", "other": "dev-0003"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from paofed.demo.processes import free_port, kill, start
+from paofed.demo.processes import kill, start
 from paofed.live.fleet import folder as module
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
@@ -35,6 +35,7 @@ from tests.live.folders import (
     revoked,
     text,
 )
+from tests.ports import free_port
 from tests.system import needs
 
 # The broker's settings

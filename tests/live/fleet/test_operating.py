@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from paofed.demo.processes import free_port
 from tests.browser import Browser
 from tests.effort import long
 from tests.live.shell import follow
+from tests.ports import free_port
 from tests.system import needs
 from tests.test_docs import DOCUMENTS, SENSORS, section
 

@@ -17,7 +17,7 @@ import pytest
 
 from paofed.algorithms.admitted import admit, admit_kept
 from paofed.cli import main
-from paofed.demo.processes import LocalBroker, Process, end, free_port, serve
+from paofed.demo.processes import LocalBroker, Process, end, serve
 from paofed.device_c.agreed import agreed_in_c
 from paofed.errors import InputError, MissingMethodError
 from paofed.experiments.plan.field import Candidate, setups_of
@@ -37,6 +37,7 @@ from tests.experiments.plan.plans import a_plan, small_fleet
 from tests.live.brokers import PATIENCE
 from tests.live.fleets import manifest
 from tests.live.own_method import CALM
+from tests.ports import free_port
 from tests.system import needs
 
 UNSERVED = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paofed.demo.processes import free_port, kill, start
+from paofed.demo.processes import kill, start
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import DEVICES
@@ -27,6 +27,7 @@ from tests.live.brokers import (
     work_until_confirmed,
 )
 from tests.live.fleets import update
+from tests.ports import free_port
 from tests.system import needs
 from tests.test_docs import blocks
 

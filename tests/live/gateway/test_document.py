@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from paofed.demo.processes import free_port
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.settings import KEYS, GatewaySettings, Publishing
 from paofed.live.gateway.telemetry import PRESETS
 from tests.effort import long
 from tests.live.shell import follow
+from tests.ports import free_port
 from tests.test_docs import DOCUMENTS, rows, section
 
 DOCUMENT = "docs/gateway.md"

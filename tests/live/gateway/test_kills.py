@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from paofed.demo.processes import Process, end, free_port, kill, serve, start
+from paofed.demo.processes import Process, end, kill, serve, start
 from paofed.live.fleet.mosquitto import LOCAL
 from paofed.live.gateway.login import TelemetryLogin
 from paofed.live.gateway.sources import FILE
@@ -22,6 +22,7 @@ from paofed.live.network.mqtt import Mqtt
 from tests.effort import long
 from tests.live.brokers import PATIENCE, TICK, Site, until
 from tests.live.gateway.sites import SETTINGS, reading
+from tests.ports import free_port
 from tests.system import needs
 
 ROOT = Path(__file__).parents[3]

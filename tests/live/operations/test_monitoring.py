@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from paofed.cli import main
-from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings, SettingsError
@@ -20,6 +19,7 @@ from tests.effort import long
 from tests.live.brokers import Server, now_manifest, until, work
 from tests.live.prometheus import Prometheus, promtool
 from tests.live.server.test_prometheus import full
+from tests.ports import free_port
 from tests.test_docs import DOCUMENTS, anchors
 
 SETTINGS = Settings(name="greenhouse")

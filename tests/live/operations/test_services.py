@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from paofed.cli import main
-from paofed.demo.processes import Process, end, free_port, start
+from paofed.demo.processes import Process, end, start
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
@@ -22,6 +22,7 @@ from paofed.live.operations.services import services
 from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, now_manifest, until
 from tests.live.in_memory import folder_in_memory
+from tests.ports import free_port
 from tests.system import needs
 
 BROKER, SERVER = "paofed-g-broker.service", "paofed-g-server.service"

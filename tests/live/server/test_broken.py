@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.demo.processes import LocalBroker, free_port
+from paofed.demo.processes import LocalBroker
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.model.fleet_model import FleetModel
@@ -29,6 +29,7 @@ from paofed.live.server.status import DeviceStatus
 from tests.effort import effort
 from tests.live.broken import BROKEN, DEVICES, FAULTS, Fault, Sensor, error
 from tests.live.brokers import PATIENCE, Server, Site, until
+from tests.ports import free_port
 from tests.system import needs
 
 TICK = 0.04  # seconds; the server looks at a clock that stands still as often as that

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.authority import Authority
 from paofed.live.fleet.folder import Fleet
@@ -31,6 +30,7 @@ from tests.effort import some
 from tests.live.brokers import PATIENCE, Server, Site, next_tick, sample, until, work
 from tests.live.fleets import update
 from tests.live.in_memory import folder_in_memory
+from tests.ports import free_port
 from tests.system import needs
 
 TICK = 0.1

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from tests.effort import in_ci
 from tests.live.brokers import until
 from tests.live.shell import follow
 from tests.natures import small_scenario
+from tests.ports import free_port
 from tests.simulate.spread.dask_processes import PATIENCE, ROOT, scheduler, worker
 
 pytestmark = pytest.mark.skipif(not in_ci(), reason="several programs: CI runs them")
@@ -186,8 +186,7 @@ def test_workers_that_cannot_compute_for_us(tmp_path: Path) -> None:
 
 def test_the_document_is_true(tmp_path: Path) -> None:
     """With a port of our own, and patience where a reader has some."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     there = f"tcp://127.0.0.1:{port}"
     wait = (
         "from distributed import Client\n"

@@ -7,7 +7,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import replace
 from http.client import HTTPConnection
 
@@ -21,7 +20,9 @@ from paofed.live.server.status import DeviceStatus, ServiceStatus, Status
 from paofed.live.server.status import asked as status_of
 from paofed.live.server.web.listener import Listener
 from paofed.live.server.web.site import Ask, of_health
+from tests.live.brokers import PATIENCE, until
 from tests.live.fleets import records, server, update
+from tests.ports import free_port
 
 HOST = "127.0.0.1"
 SERVICE = ServiceStatus(
@@ -166,20 +167,18 @@ def test_somebody_who_hangs_up_is_no_news(said: bytes, capfd: pytest.CaptureFixt
     gone = threading.Event()
 
     def when_gone() -> Status:
-        assert gone.wait(10)
+        assert gone.wait(PATIENCE)
         return status()
 
     with shown(HOST, 0, when_gone) as monitor:
         before = set(threading.enumerate())
         with socket.create_connection((HOST, monitor.port)) as caller:
             caller.sendall(said)
-            assert until(
-                lambda: bool(set(threading.enumerate()) - before) or said.startswith(b"PUT")
-            )
+            until(lambda: set(threading.enumerate()) - before or said.startswith(b"PUT"))
             # Not a word more, as when a process is killed.
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         gone.set()
-        assert until(lambda: set(threading.enumerate()) <= before)
+        until(lambda: set(threading.enumerate()) <= before)
         assert asked(monitor, "/health")[0] == 200
     assert capfd.readouterr() == ("", "")
 
@@ -203,21 +202,12 @@ def test_slow_readers_do_not_hold_up_others() -> None:
         assert asked(monitor, "/health")[0] == 200
 
 
-def until(right: Callable[[], bool]) -> bool:
-    """Whether something comes true within some seconds."""
-    end = time.monotonic() + 10
-    while not right() and time.monotonic() < end:
-        time.sleep(0.01)
-    return right()
-
-
 def test_it_leaves_no_thread_and_no_port() -> None:
-    before = set(threading.enumerate())
-    with shown(HOST, 0, status) as monitor:
-        port = monitor.port
+    before, port = set(threading.enumerate()), free_port()
+    with shown(HOST, port, status) as monitor:
         assert asked(monitor, "/health")[0] == 200
         assert set(threading.enumerate()) - before
-    assert until(lambda: set(threading.enumerate()) <= before)
+    until(lambda: set(threading.enumerate()) <= before)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HOST, port), timeout=5)
     with shown(HOST, port, status) as again:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.demo.processes import free_port
 from paofed.live.device.device import Device
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
@@ -23,6 +22,7 @@ from paofed.live.protocol.quantity import Quantity
 from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, next_tick, now_manifest, served, until
 from tests.live.model.models import plain_model
+from tests.ports import free_port
 from tests.system import needs
 from tests.test_docs import DOCUMENTS, ROOT, blocks, commands, require_shown, rows, section
 

@@ -10,11 +10,11 @@ import pytest
 
 from paofed import predictor
 from paofed.cli import main
-from paofed.demo.processes import free_port
 from paofed.live.fleet.tokens import make_token
 from paofed.live.server.status import asked
 from tests.live.brokers import PATIENCE, until, work_until_confirmed
 from tests.live.server.test_in_process import Site
+from tests.ports import free_port
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 READING = {"a": 0.25, "b": 0.5}

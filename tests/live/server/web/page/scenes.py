@@ -8,13 +8,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from paofed.demo.processes import free_port
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.host import Host
 from paofed.live.protocol.level import IMPLAUSIBLE
 from paofed.live.protocol.messages import Update, encode
 from tests.live.fleets import f32, manifest
+from tests.ports import free_port
 
 BROKEN = {"refused": 1, "silent": 2, "implausible": 3, "worse": 4}  # whom what happens to
 
