@@ -33,6 +33,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
+class NoPageError(AssertionError):
+    """Raised where a script cannot run: one page is just making room for the next."""
+
+
 class Browser:
     """One window, as long as its block lasts; `complaints` are errors of scripts and policies."""
 
@@ -78,6 +82,8 @@ class Browser:
         while True:
             heard = self._heard()
             if heard.get("id") == self._number:
+                if "context" in str(heard.get("error")):
+                    raise NoPageError(heard["error"])
                 assert "error" not in heard, heard["error"]
                 return dict(heard["result"])
             self._note(heard)
@@ -109,10 +115,17 @@ class Browser:
     def open(self, address: str) -> None:
         """Go to a page and wait until it has drawn itself."""
         self.tell("Page.navigate", url="about:blank")
-        self.until(lambda: self.value("location.href") == "about:blank")
+        self.until(lambda: self._has("location.href", "about:blank"))
         self.complaints.clear()  # those of the page before, which still asked for its server
         self.tell("Page.navigate", url=address)
-        self.until(lambda: self.value("document.body?.dataset.ready") == "yes")
+        self.until(lambda: self._has("document.body?.dataset.ready", "yes"))
+
+    def _has(self, expression: str, expected: str) -> bool:
+        """Whether a script gives this, on the page that is there by now."""
+        try:
+            return bool(self.value(expression) == expected)
+        except NoPageError:
+            return False
 
     def value(self, expression: str) -> Any:
         """What a script gives."""

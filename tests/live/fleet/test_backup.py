@@ -21,6 +21,7 @@ from paofed.live.journal.confirmation import CONFIRMED
 from paofed.live.journal.database import FILE, StoreError, locked
 from paofed.live.protocol.manifest import Manifest
 from tests.effort import some
+from tests.live.brokers import PATIENCE
 from tests.live.fleets import live, manifest
 from tests.live.folders import EVERY, members
 from tests.live.stores import PowerCutError, lived
@@ -104,12 +105,13 @@ def test_a_fleet_is_restored_elsewhere(security: Security, tmp_path: Path) -> No
 
 
 def test_a_backup_of_a_fleet_that_is_served_is_of_one_moment(fleet: Fleet, tmp_path: Path) -> None:
-    stop = threading.Event()
+    stop, begun = threading.Event(), threading.Event()
 
     def serve() -> None:
         tick = 20
         while not stop.is_set():
             go_on(fleet, tick, tick + 3)
+            begun.set()
             tick += 3
 
     server = threading.Thread(target=serve)
@@ -117,6 +119,7 @@ def test_a_backup_of_a_fleet_that_is_served_is_of_one_moment(fleet: Fleet, tmp_p
     try:
         lines = []
         for attempt in range(3):
+            assert attempt < 2 or begun.wait(PATIENCE)
             file = tmp_path / f"{attempt}.tar"
             back_up(fleet, file)
             restore(file, tmp_path / f"again {attempt}")
