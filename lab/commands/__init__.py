@@ -19,6 +19,7 @@ LAB = Program(
             "table": "a run over a table of readings: time by stage, memory",
             "tables": "the recommended setting beside every baseline, table by table",
             "labels": "what contacts are worth where labels are rare, late or missing",
+            "goals": "in how many of these cases a method reached what was asked of it",
             "contact": "what a live contact costs server and device, without a network",
             "wire": "bytes of a contact, counted on the wire",
             "load": "contacts per second with thousands of devices, latency, memory, reconnection",

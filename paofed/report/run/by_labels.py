@@ -25,7 +25,7 @@ Whom = Literal["with labels", "without labels"]
 
 
 class BestBeside(NamedTuple):
-    """A baseline of some kind that was the best of them, and what a method gains over it."""
+    """The best of some learners, and what a method gains over it."""
 
     name: str  # empty where none of them was judged
     db: float
@@ -41,6 +41,7 @@ class Worth(NamedTuple):
     db: float  # the error of the models on these devices
     alone: BestBeside  # the best way of being alone that such a device has
     pooled: BestBeside  # the better of the batch fits
+    first: BestBeside  # the first of the methods, perhaps this one
 
 
 class AtShare(NamedTuple):
@@ -83,16 +84,17 @@ def by_labels(judged: Progressive) -> Iterator[Worth]:
     for whom, chosen in _kinds(judged).items():
         errors = _Errors.of(judged, chosen)
         ways = ALONE if whom == "with labels" else UNTAUGHT
-        for name, whose in judged.learners.tolist():
-            if whose == "device" and errors.devices:
-                yield Worth(
-                    name,
-                    whom,
-                    errors.devices,
-                    errors.db(name, whose),
-                    errors.beside(name, ways),
-                    errors.beside(name, POOLED),
-                )
+        methods = [name for name, whose in judged.learners.tolist() if whose == "device"]
+        for name in methods if errors.devices else []:
+            yield Worth(
+                name,
+                whom,
+                errors.devices,
+                errors.db(name, "device"),
+                errors.beside(name, ways),
+                errors.beside(name, POOLED),
+                errors.over(methods[0], "device", name),
+            )
 
 
 def _kinds(judged: Progressive) -> Mapping[Whom, BoolArray]:
@@ -136,5 +138,9 @@ class _Errors(NamedTuple):
             nothing = Estimate(np.nan, np.nan, np.nan, self.devices)
             return BestBeside("", np.nan, nothing)
         best = min(sums, key=lambda learner: sums[learner])
-        gain = pooled_gain(self.squared[best, "baseline"], self.squared[name, "device"])
-        return BestBeside(best, self.db(best, "baseline"), gain)
+        return self.over(best, "baseline", name)
+
+    def over(self, rival: str, whose: Whose, name: str) -> BestBeside:
+        """Return one learner, and what a method gains over it."""
+        gain = pooled_gain(self.squared[rival, whose], self.squared[name, "device"])
+        return BestBeside(rival, self.db(rival, whose), gain)

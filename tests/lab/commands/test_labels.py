@@ -52,6 +52,7 @@ def test_rows_are_those_of_runs_under_each_law(
         assert float(row["gain"]) == pytest.approx(worth.alone.gain.mean)
         assert row["over"] == worth.alone.name
         assert row["pooled"] == worth.pooled.name
+        assert (row["first"], float(row["first_gain"])) == ("pao-fed-u1", 0.0)  # it is alone
     assert "30%,devices=50%" in capsys.readouterr().out
 
 

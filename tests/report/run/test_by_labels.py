@@ -50,6 +50,11 @@ def test_each_kind_of_device_is_held_to_what_it_could_do_alone() -> None:
         assert worth.pooled.name == "batch fourier"
         assert worth.pooled.gain.mean == pytest.approx(-1.0)
         assert worth.db - worth.alone.db == pytest.approx(-worth.alone.gain.mean)
+        assert (worth.first.name, worth.first.gain.mean) == ("u1", 0.0)
+    for worth in of(made(), "c1"):
+        assert worth.first.name == "u1"
+        assert worth.first.gain.mean == pytest.approx(worth.first.db - worth.db)
+        assert worth.first.gain.mean == pytest.approx(-3.0)
 
 
 def test_a_device_counts_as_what_it_is_in_each_run() -> None:
