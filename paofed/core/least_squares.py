@@ -15,6 +15,7 @@ from paofed.core.bounded_steps import LATEST, counted
 from paofed.core.parts import Learner, Part, placed
 
 FORGETTING = 0.97  # the part of what Q has learned that it keeps from one sample to the next
+_FILTER_STEP = 10.0  # the step size of a filter: how far Q is open to learning at first
 
 
 class SquaresWeights(NamedTuple):
@@ -47,6 +48,13 @@ def learn(
     for j in range(z.size):
         still[j, j] += 1.0 - forgetting
     return SquaresWeights(state.w + gain * e * way, still, errors)
+
+
+def filtered(
+    bound: float, state: SquaresWeights, z: FloatArray, y: float, tick: int
+) -> SquaresWeights:
+    """Take the step of a filter that forgets nothing: what changes is for others to follow."""
+    return learn(1.0, bound, state, z, y, _FILTER_STEP, tick)
 
 
 def merge(state: SquaresWeights, part: Part) -> SquaresWeights:

@@ -16,8 +16,7 @@ import numpy as np
 from paofed.core import forecasts, least_squares, two_speed, weighing
 from paofed.core.arrays import FloatArray
 from paofed.core.forecasts import judge, keep
-from paofed.core.least_squares import SquaresWeights
-from paofed.core.least_squares import learn as learn_squares
+from paofed.core.least_squares import SquaresWeights, filtered
 from paofed.core.parts import LEFT_ALONE, Learner, Part, placed
 from paofed.core.two_speed import TwoSpeedWeights
 from paofed.core.two_speed import learn as learn_two_speed
@@ -25,7 +24,6 @@ from paofed.core.weighing import SCORED, weights_of
 
 _FORECASTERS = 3
 _FILTERED = 32  # so many of the last features, at most, does the filter use
-_FILTER_STEP = 10.0  # the usual step size of recursive least squares
 
 
 class WeighedWeights(NamedTuple):
@@ -67,8 +65,8 @@ def started(state: WeighedWeights, w: FloatArray) -> WeighedWeights:
 def sees(state: WeighedWeights, z: FloatArray) -> WeighedWeights:
     """Keep what the forecasters predict of a sample, in place."""
     last = z[z.size - state.over.size :]
-    filtered = state.start @ z + state.over @ last
-    keep(state.waiting, z, np.array([state.w @ z, state.own @ z, filtered]))
+    by_filter = state.start @ z + state.over @ last
+    keep(state.waiting, z, np.array([state.w @ z, state.own @ z, by_filter]))
     return state
 
 
@@ -89,7 +87,7 @@ def learn(
     own = learn_two_speed(forgetting, bound, own, z, y, mu, tick)
     last, missed = z[z.size - state.over.size :], y - float(state.start @ z)
     over = SquaresWeights(state.over, state.open, state.over_errors)
-    over = learn_squares(least_squares.FORGETTING, bound, over, last, missed, _FILTER_STEP, tick)
+    over = filtered(bound, over, last, missed, tick)
     return WeighedWeights(
         heard.w,
         heard.lead,
@@ -119,9 +117,8 @@ def model(state: WeighedWeights) -> FloatArray:
     if state.record[SCORED] == 0.0:
         return state.w
     weights = weights_of(state.record)
-    filtered = state.start.copy()
-    filtered[filtered.size - state.over.size :] += state.over
-    mine: FloatArray = weights[0] * state.w + weights[1] * state.own + weights[2] * filtered
+    mine: FloatArray = weights[0] * state.w + weights[1] * state.own + weights[2] * state.start
+    mine[mine.size - state.over.size :] += weights[2] * state.over
     return mine
 
 

@@ -1,13 +1,15 @@
-"""What a device of fed-ridge does: it adds up its samples, and weighs three models of them.
+"""What a device of fed-ridge does: it adds up its samples, and weighs four models of them.
 
 The summed features of a sample are the prediction of the model with which the fleet began, then the
 last features of the map, in reverse: the constant and the linear terms, if the map has any, then
 waves. The shared model has a coefficient for each summed feature, so without a sample it is the
 model with which the fleet began.
 
-A device believes the shared model, the shared model with a correction of its own, and a model of
-its own that never hears of the fleet, by weights that it learns (paofed.core.weighing). A label may
-come late: each of the three is judged by what it predicted when the sample was there.
+A device believes the shared model, the shared model with a correction of its own, and two models of
+its own that never hear of the fleet, by weights that it learns (paofed.core.weighing). One of these
+two learns at two speeds and follows what changes; the other, a filter over the last features of the
+map, forgets nothing. A label may come late: each of the four is judged by what it predicted when
+the sample was there.
 """
 
 from functools import partial
@@ -15,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.core import forecasts, weighing
+from paofed.core import forecasts, least_squares, weighing
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.forecasts import judge, keep
+from paofed.core.least_squares import SquaresWeights, filtered
 from paofed.core.parts import LEFT_ALONE, Learner, Part
 from paofed.core.sums import add, size_of
 from paofed.core.two_speed import TINY, trusted
@@ -26,7 +29,8 @@ from paofed.core.weighing import weights_of
 
 # Where the shared model, as it is told, has its number, how many coefficients, and the first.
 NUMBER, HOW_MANY, FIRST = range(3)
-_FORECASTERS = 3  # the shared model, the corrected one, the device's own
+_FORECASTERS = 4  # the shared model, the corrected one, the device's own, and its filter
+_FILTERED = 16  # so many of the last features, at most, does the filter use
 
 
 class SummingDevice(NamedTuple):
@@ -42,6 +46,9 @@ class SummingDevice(NamedTuple):
     correction_trust: FloatArray  # (4,)
     own: FloatArray  # (2, D): likewise, what is added to the model with which the fleet began
     own_trust: FloatArray  # (4,)
+    over: FloatArray  # (L,): what the filter adds to that model, as in paofed.core.least_squares
+    open: FloatArray  # (L, L)
+    over_errors: FloatArray  # (LATEST,)
     record: FloatArray  # how well the forecasters have done: as in paofed.core.weighing
     waiting: FloatArray  # what the forecasters predicted: as in paofed.core.forecasts
 
@@ -50,6 +57,7 @@ def begin(most: int, features: int) -> SummingDevice:
     """Begin with a model of zeros, and without a sample."""
     summed = summed_features(most, features)
     trust = begin_two_speed(features).trust
+    over = least_squares.begin(min(features, _FILTERED))
     return SummingDevice(
         start=np.zeros(features),
         shared=unlearned(summed),
@@ -60,6 +68,9 @@ def begin(most: int, features: int) -> SummingDevice:
         correction_trust=trust,
         own=np.zeros((2, features)),
         own_trust=trust.copy(),
+        over=over.w,
+        open=over.open,
+        over_errors=over.errors,
         record=weighing.begin(_FORECASTERS),
         waiting=forecasts.begin(_FORECASTERS),
     )
@@ -88,7 +99,8 @@ def sees(state: SummingDevice, z: FloatArray) -> SummingDevice:
     shared = state.shared[FIRST] * first
     for f in range(1, int(state.shared[HOW_MANY])):
         shared += state.shared[FIRST + f] * z[z.size - f]
-    keep(state.waiting, z, np.array([shared, shared + corrected, first + own]))
+    by_filter = first + float(state.over @ z[z.size - state.over.size :])
+    keep(state.waiting, z, np.array([shared, shared + corrected, first + own, by_filter]))
     return state
 
 
@@ -111,9 +123,9 @@ def learn(
     z: FloatArray,
     y: float,
     mu: float,
-    tick: int,  # noqa: ARG001 (the interface of a `learn`)
+    tick: int,
 ) -> SummingDevice:
-    """Add the sample to the sums, in place; judge the forecasters, and let two of them learn."""
+    """Add the sample to the sums, in place; judge the forecasters, and let three of them learn."""
     summed = state.shared.size - FIRST
     u = np.empty(summed)
     u[0], corrected, own = _inner(state, z)
@@ -126,6 +138,10 @@ def learn(
     judge(state.waiting, state.record, z, y)
     _step(forgetting, state.correction, state.correction_trust, z, over - corrected, mu)
     _step(forgetting, state.own, state.own_trust, z, y - u[0] - own, mu)
+    over = SquaresWeights(state.over, state.open, state.over_errors)
+    last = z[z.size - state.over.size :]
+    over = filtered(0.0, over, last, y - u[0], tick)
+    state.over[:], state.open[:], state.over_errors[:] = over.w, over.open, over.errors
     return state
 
 
@@ -196,8 +212,10 @@ def model(state: SummingDevice) -> FloatArray:
     mine: FloatArray = (
         (weights[0] + weights[1]) * shared
         + weights[1] * state.correction[0]
-        + weights[2] * (state.start + state.own[0])
+        + weights[2] * state.own[0]
+        + (weights[2] + weights[3]) * state.start
     )
+    mine[mine.size - state.over.size :] += weights[3] * state.over
     return mine
 
 

@@ -4,6 +4,10 @@ Sums are collected for a few sizes of the model. For each size the server keeps 
 each device of which every window for that size arrived, so that all numbers of a device in one fit
 are of one moment. A copy replaces the one before it: messages that are late, repeated or lost do no
 harm, and age is no matter.
+
+What a copy adds to the one before it is of the time between them. So the server also has sums that
+forget, in which what came at a tick s weighs (s / t)^3 at the tick t: about as much as a quarter of
+all, however long the fleet lives. Whether they foretell better is decided as the ridge is.
 """
 
 from collections.abc import Sequence
@@ -12,7 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paofed.algorithms.fed_ridge.deciding import RIDGES, best, fit_of, foretold, judged, tried
+from paofed.algorithms.fed_ridge.deciding import (
+    RECENT,
+    RIDGES,
+    best,
+    fit_of,
+    foretold,
+    judged,
+    tried,
+)
 from paofed.algorithms.fed_ridge.device import (
     FIRST,
     HOW_MANY,
@@ -31,7 +43,7 @@ from paofed.algorithms.fed_ridge.pooling import (
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import LEFT_ALONE, Calibration, Message, ServerRule, Stamp
-from paofed.core.sums import COUNT, FREE, SQUARES, add_all, is_possible, size_of
+from paofed.core.sums import COUNT, FREE, SQUARES, add_all, add_sums, is_possible, size_of
 
 _GROWTH = 1.1  # models are fitted anew when the samples have grown by this factor
 _FEWEST = 3  # features of the smallest model
@@ -49,8 +61,11 @@ class RidgeServer(NamedTuple):
     coming: FloatArray  # (K, S): the copy that is arriving from each device, as n and means
     here: BoolArray  # (K, S): which numbers of the copy have arrived
     known: FloatArray  # (K, sum of the sizes' S): sums by size, and the numbers of their copies
+    recent: FloatArray  # likewise, the sums that forget, times the cube of the tick
     trials: FloatArray  # (P, R, GROUPS, F): models fitted without a group of devices
-    losses: FloatArray  # (P, R + 1): what trials missed of later samples; last: the first model
+    # (P, R + 1, 2): what trials missed of later samples, as paofed.algorithms.fed_ridge.deciding
+    # enters it; last: the first model
+    losses: FloatArray
     past: FloatArray  # (S,): the sums of the calibration period, if there is one
     # (4,): samples known, samples known to the last fit, and to the trials; and the usual squared
     # error of the model with which the fleet began
@@ -84,8 +99,9 @@ def begin(most: int, features: int, clients: int) -> RidgeServer:
         coming=np.zeros((clients, size_of(summed))),
         here=np.zeros((clients, size_of(summed)), dtype=np.bool_),
         known=np.zeros((clients, int(begins[-1]))),
+        recent=np.zeros((clients, int(begins[-1]))),
         trials=trials,
-        losses=np.zeros((sizes.size, len(RIDGES) + 1)),
+        losses=np.zeros((sizes.size, len(RIDGES) + 1, 2)),
         past=np.zeros(size_of(summed)),
         seen=np.zeros(4),
     )
@@ -124,7 +140,7 @@ def apply(
     ridge: float,
     state: RidgeServer,
     messages: Sequence[Message],
-    stamp: Stamp,  # noqa: ARG001 (the interface of an `apply`)
+    stamp: Stamp,
 ) -> RidgeServer:
     """Take what arrives, in place; fit anew when many samples are new.
 
@@ -132,11 +148,11 @@ def apply(
     """
     for message in messages:
         if _take(state.coming[message.client], state.here[message.client], message):
-            _complete(state, message.client, float(message.sent + 1))
+            _complete(state, message.client, message.sent + 1, stamp.tick + 1)
     seen = state.seen
     if seen[0] > _GROWTH * seen[1]:
         seen[1] = seen[0]
-        _fit(ridge, state)
+        _fit(ridge, state, stamp.tick + 1)
     return state
 
 
@@ -157,10 +173,11 @@ def _take(coming: FloatArray, here: BoolArray, message: Message) -> bool:
     return True
 
 
-def _complete(state: RidgeServer, client: int, most: float) -> None:
+def _complete(state: RidgeServer, client: int, most: int, ticks: int) -> None:
     """Keep the copy of a device for every size of which all numbers have newly arrived.
 
-    The copy holds `most` samples at most: a device has one in a tick.
+    The copy holds `most` samples at most: a device has one in a tick. The server has lived for so
+    many `ticks`.
     """
     coming, here, known = state.coming[client], state.here[client], state.known[client]
     # No prediction is larger: the squares of a sample's features are 2 together, or less.
@@ -177,15 +194,16 @@ def _complete(state: RidgeServer, client: int, most: float) -> None:
             sums[i] *= coming[COUNT]
         features = int(state.sizes[p])
         before = known[begin:end]
-        if is_possible(sums, features, most, predicted) and sums[COUNT] > before[COUNT]:
+        if is_possible(sums, features, float(most), predicted) and sums[COUNT] > before[COUNT]:
             _, _, seen, usual = state.seen
             judged(state.trials[p], state.losses[p], seen, usual, client, before, sums)
             if p == 0:
                 state.seen[0] += sums[COUNT] - before[COUNT]
+            add_sums(state.recent[client, begin:end], float(ticks) ** 3, sums - before)
             known[begin:end] = sums
 
 
-def _fit(ridge: float, state: RidgeServer) -> None:
+def _fit(ridge: float, state: RidgeServer, ticks: int) -> None:
     """Fit the shared model with what has done best so far, and make trials for what is next."""
     p, r = best(state.losses)
     seen = state.seen
@@ -193,16 +211,19 @@ def _fit(ridge: float, state: RidgeServer) -> None:
     aside = set_aside(known, state.shared[FIRST : FIRST + small])
     number = state.shared[NUMBER] + 1.0
     for q in range(state.sizes.size):
-        totals = pooled(state.known[:, state.begins[q] : state.begins[q + 1]], aside)
+        begin, end = state.begins[q], state.begins[q + 1]
+        totals = pooled(state.known[:, begin:end], aside)
+        recent = pooled(state.recent[:, begin:end], aside) / float(ticks) ** 3
         past = state.past[: totals.shape[1]]
         if q == p:
             state.shared[:] = unlearned(state.shared.size - FIRST)
             state.shared[NUMBER] = number
             if r >= 0:
-                fit = fit_of(r, ridge, total_without(-1, totals), past)
+                total = total_without(-1, recent if r >= RECENT else totals)
+                fit = fit_of(r, ridge, total, past)
                 state.shared[HOW_MANY] = fit.size
                 state.shared[FIRST : FIRST + fit.size] = fit
-        tried(ridge, state.trials[q], totals, past)
+        tried(ridge, state.trials[q], totals, recent, past)
     seen[2], seen[3] = seen[0], usual_error(known, np.ones(1))
 
 

@@ -159,7 +159,7 @@ def test_a_count_that_cannot_be_is_the_nearest_that_can(count: float, expected: 
 
 def test_the_model_is_that_of_the_forecasters_by_their_weights() -> None:
     rng = np.random.default_rng(0)
-    state, record = begun(), begin_record(3)
+    state, record = begun(), begin_record(4)
     for i, z in enumerate(zs(0, 40)):
         if i % 7 == 3:
             state = LEARNER.merge(state, told_coefficients(*rng.normal(size=3), number=i))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paofed.algorithms.fed_ridge.deciding import best, fit_of
+from paofed.algorithms.fed_ridge.deciding import RECENT, TOTAL, best, fit_of
 from paofed.algorithms.fed_ridge.device import FIRST, HOW_MANY, NUMBER
 from paofed.algorithms.fed_ridge.server import RidgeServer, collecting, sizes_of
 from paofed.core.arrays import FloatArray
@@ -124,8 +124,8 @@ def whole(client: int, tick: int, number: float, sums: FloatArray) -> Message:
     return of(client, tick, number, 1, means[1:])
 
 
-def applied(state: RidgeServer, *messages: Message, ridge: float = 3.0) -> None:
-    last = Stamp(SERVER, 99, FEATURES, KEYS.server)
+def applied(state: RidgeServer, *messages: Message, ridge: float = 3.0, tick: int = 99) -> None:
+    last = Stamp(SERVER, tick, FEATURES, KEYS.server)
     assert collecting(FEATURES, ridge).apply(state, list(messages), last) is state
 
 
@@ -242,6 +242,37 @@ def test_the_shared_model_is_a_fit_to_all_that_is_known() -> None:
     assert np.mean((y - u @ expected) ** 2) < 1.5 * 0.01**2 < np.mean((y - u @ prior) ** 2)
 
 
+def test_what_came_lately_counts_for_more() -> None:
+    """What a copy adds to the one before, by the cube of the tick at which it came."""
+    samples = drawn(3, TICKS, 1, FEATURES)
+    state = begun(collecting(FEATURES, 0.0), FEATURES, 1)
+    expected, before = np.zeros(size_of(FEATURES + 1)), np.zeros(size_of(FEATURES + 1))
+    for number, tick in enumerate((4, 9, 29), 1):
+        sums = samples.sums(tick, 0)
+        applied(state, whole(0, tick, number, sums), tick=tick)
+        expected += (tick + 1) ** 3 * (sums - before)
+        before = sums
+    recent = state.recent[0, state.begins[-2] :]
+    np.testing.assert_allclose(recent[1:], expected[1:], rtol=1e-4, atol=1e-2)
+    assert recent[COUNT] / 30**3 < 0.8 * before[COUNT]
+
+
+def test_a_fleet_whose_target_changes_forgets_what_was() -> None:
+    """The fit is then to the sums that forget, and nearly as good as one to what came since."""
+    samples = drawn(0, 400, CLIENTS, FEATURES, noise=0.01)
+    changed = samples.u[..., 1:] @ np.random.default_rng(9).normal(size=FEATURES)
+    samples.y[200:] = changed[200:]
+    fleet = Fleet(samples, width=60)
+    fleet.live(0, 400)
+    _, ridge = best(fleet.server.losses)
+    assert ridge >= RECENT
+    u, y = samples.u[300:].reshape(-1, FEATURES + 1), samples.y[300:].ravel()
+    total = np.zeros(size_of(FEATURES + 1))
+    add_all(total, samples.u.reshape(-1, FEATURES + 1), samples.y.ravel())
+    to_all = fit_of(0, 0.0, total, 0.0 * total)
+    assert np.mean((y - u @ fleet.model()) ** 2) < 0.25 * np.mean((y - u @ to_all) ** 2)
+
+
 def test_without_messages_nothing_changes() -> None:
     rule = collecting(FEATURES, 0.0)
     state = rule.init(FEATURES, CLIENTS)
@@ -287,7 +318,8 @@ def test_the_calibration_period_is_remembered(
     np.testing.assert_allclose(server.past, expected, rtol=1e-9, atol=1e-9)
     assert not begun.past.any()
     # What was best at foretelling the period's second half is a fit of the largest size.
-    part = server.losses[:, :-1] / server.losses[:, -1:]
+    missed = server.losses[..., TOTAL]
+    part = missed[:, :-1] / missed[:, -1:]
     assert part.min() == part[-1].min() < 0.01
     assert not begun.losses.any()
 
