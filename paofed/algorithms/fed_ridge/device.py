@@ -138,10 +138,9 @@ def learn(
     judge(state.waiting, state.record, z, y)
     _step(forgetting, state.correction, state.correction_trust, z, over - corrected, mu)
     _step(forgetting, state.own, state.own_trust, z, y - u[0] - own, mu)
-    over = SquaresWeights(state.over, state.open, state.over_errors)
-    last = z[z.size - state.over.size :]
-    over = filtered(0.0, over, last, y - u[0], tick)
-    state.over[:], state.open[:], state.over_errors[:] = over.w, over.open, over.errors
+    before = SquaresWeights(state.over, state.open, state.over_errors)
+    after = filtered(0.0, before, z[z.size - state.over.size :], y - u[0], tick)
+    state.over[:], state.open[:], state.over_errors[:] = after.w, after.open, after.errors
     return state
 
 
