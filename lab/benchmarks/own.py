@@ -1,7 +1,8 @@
-"""Rules of one's own beside built-in rules of like work: time per update, and how soon they start.
+"""Rules of one's own beside built-in rules: time per update, and how soon they start.
 
-Each rule here is one of the paper's rules, written as anybody would write it, so that both do the
-same work.
+Of like work: each rule of OWN is one of the paper's rules, written as anybody would write it, so
+that both do the same. Of other work: fed-ridge, which adds up few features where PAO-Fed learns
+many.
 """
 
 import json
@@ -11,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from lab.benchmarks.speed import ROUNDS
 from paofed.algorithms import Algorithm, algorithm
@@ -23,6 +25,7 @@ from paofed.simulate.engines import Precision, engine_of
 from paofed.simulate.montecarlo import run
 from paofed.world.scenario import Scenario
 
+_Way = TypeVar("_Way")
 _BUILT_IN = algorithm("pao-fed-u1")
 _AHEAD = Windows(4, coordinated=False, ahead=1)
 
@@ -74,32 +77,76 @@ class SideBySide(NamedTuple):
 def beside(say: Callable[[str], None]) -> list[SideBySide]:
     """Measure runs of Setting I on one thread, in turns, and starts in fresh processes."""
     setting = Scenario.load("setting-1")
-    updates = int(setting.synthetic.samples_of(setting.clients).sum())
     ways: dict[str, tuple[Algorithm, Precision]] = {
         "float32": (_BUILT_IN, "float32"),
         "float64": (_BUILT_IN, "float64"),
         **{what: (method, "float32") for what, method in OWN.items()},
     }
-    say("compiling or loading methods with rules of their own")
-    for way in ways.values():
-        _seconds(setting, *way)
-    found: dict[str, list[float]] = {what: [] for what in ways}
-    for number in range(ROUNDS):
-        say(f"rules of one's own, round {number + 1} of {ROUNDS}")
-        for what, way in ways.items():
-            found[what].append(_seconds(setting, *way))
-    usual = {what: statistics.median(seconds) for what, seconds in found.items()}
+    usual = _in_turns(
+        "rules of one's own",
+        {what: partial(_seconds, setting, *way) for what, way in ways.items()},
+        say,
+    )
     starts = {what: _starts(what, say) for what in OWN}
     return [
         SideBySide(
             what,
-            1e9 * usual[what] / updates,
+            1e9 * usual[what] / _updates(setting),
             usual[what] / usual["float32"],
             usual[what] / usual["float64"],
             *starts[what],
         )
         for what in OWN
     ]
+
+
+class SumsBeside(NamedTuple):
+    """A method over so many features, beside pao-fed-u1 over the paper's in the same rounds."""
+
+    method: str
+    features: int
+    nanoseconds: float  # of wall time per client update, median of the rounds
+    times: float  # relative to pao-fed-u1
+
+
+# fed-ridge over a map of the size that it is for, and summing 40 features of the paper's map.
+SUMS = (("pao-fed-u1", 200), ("fed-ridge", 40), ("fed-ridge", 200))
+
+
+def sums_beside_models(say: Callable[[str], None]) -> list[SumsBeside]:
+    """Measure runs of Setting I with maps of these sizes on one thread, in turns."""
+    setting = Scenario.load("setting-1")
+    ways = {
+        (name, features): partial(
+            _seconds, setting.model_copy(update={"features": features}), algorithm(name), "float32"
+        )
+        for name, features in SUMS
+    }
+    usual = _in_turns("sums beside models", ways, say)
+    return [
+        SumsBeside(*way, 1e9 * usual[way] / _updates(setting), usual[way] / usual[SUMS[0]])
+        for way in SUMS
+    ]
+
+
+def _in_turns(
+    what: str, ways: Mapping[_Way, Callable[[], float]], say: Callable[[str], None]
+) -> dict[_Way, float]:
+    """Return the median seconds of each way; a first turn, which may compile, does not count."""
+    say(f"{what}: compiling or loading")
+    for way in ways.values():
+        way()
+    found: dict[_Way, list[float]] = {key: [] for key in ways}
+    for number in range(ROUNDS):
+        say(f"{what}, round {number + 1} of {ROUNDS}")
+        for key, way in ways.items():
+            found[key].append(way())
+    return {key: statistics.median(seconds) for key, seconds in found.items()}
+
+
+def _updates(setting: Scenario) -> int:
+    """Return the client updates of a run."""
+    return int(setting.synthetic.samples_of(setting.clients).sum())
 
 
 def _seconds(setting: Scenario, method: Algorithm, precision: Precision) -> float:

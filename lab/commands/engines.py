@@ -2,8 +2,9 @@
 
 Times are per client update and algorithm: one sample mapped and one LMS step, with everything
 around it. Rules of one's own, which write the rules of pao-fed-u1 once more, stand beside it, with
-the seconds until they can run: compiled, and later from disk. Machines are noisy: read the ratios,
-which are taken inside one run.
+the seconds until they can run: compiled, and later from disk. So does fed-ridge, which adds up 40
+features where pao-fed-u1 learns 200. Machines are noisy: read the ratios, which are taken inside
+one run.
 """
 
 import json
@@ -14,7 +15,7 @@ from paofed.cli.shared.progress import say
 from paofed.words import table
 
 if TYPE_CHECKING:
-    from lab.benchmarks.own import SideBySide
+    from lab.benchmarks.own import SideBySide, SumsBeside
     from lab.benchmarks.speed import Timing
 
 EXAMPLE = "python -m lab engines --scaling"
@@ -30,15 +31,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure, then print tables."""
-    from lab.benchmarks.own import beside
+    from lab.benchmarks.own import beside, sums_beside_models
     from lab.benchmarks.speed import scaling, side_by_side
 
-    timings, own = side_by_side(say), beside(say)
+    timings, own, sums = side_by_side(say), beside(say), sums_beside_models(say)
     sizes = list(scaling(say)) if args.scaling else []
     if args.json:
         content = {
             "engines": [t._asdict() for t in timings],
             "own": [o._asdict() for o in own],
+            "sums": [s._asdict() for s in sums],
             "scaling": [s._asdict() for s in sizes],
         }
         print(json.dumps(content))
@@ -46,6 +48,8 @@ def run(args: Namespace) -> int:
     print(_engines(timings))
     print()
     print(_own(own))
+    print()
+    print(_sums(sums))
     if sizes:
         rows = [
             [*(f"{n:,}" for n in size[:3]), f"{size.nanoseconds:.0f}", f"{size.megabytes:,.0f}"]
@@ -59,6 +63,12 @@ def run(args: Namespace) -> int:
 def _own(own: "list[SideBySide]") -> str:
     header = ["rule of one's own", "ns", "times float32's", "times float64's", "first s", "later s"]
     rows = [[o.what, f"{o.nanoseconds:,.0f}", *(f"{value:.2g}" for value in o[2:])] for o in own]
+    return table(header, rows)
+
+
+def _sums(sums: "list[SumsBeside]") -> str:
+    header = ["method", "features", "ns", "times pao-fed-u1's"]
+    rows = [[s.method, f"{s.features}", f"{s.nanoseconds:,.0f}", f"{s.times:.2g}"] for s in sums]
     return table(header, rows)
 
 

@@ -1,4 +1,7 @@
-"""Which entrants are compared, and what each may choose: equally many candidates for all."""
+"""Which entrants are compared, and what each may choose.
+
+Equally many candidates for all, but for those that share sums, which have fewer.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +14,7 @@ from paofed.experiments.candidates import Axes, Entrant
 from paofed.experiments.sweep.axes import Span, axis_from_text
 from paofed.report.comparison.judged import PAO_FED
 
-SEARCH = 24  # the number of candidates of every entrant
+SEARCH = 24  # the number of candidates of an entrant, and the most of one that shares sums
 
 _STEPS: Axes = {"step_size": (0.3, 0.7, 1.2)}
 _MORE_STEPS: Axes = {"step_size": (0.2, 0.4, 0.6, 0.9, 1.2, 1.5)}
@@ -60,6 +63,12 @@ LINEUP: Mapping[str, Entrant] = {
     "server-momentum": Entrant.of(
         "server-momentum", {**_OR_WHOLE, **_STEPS, "momentum": (0.9, 0.5)}
     ),
+    # Sums instead of models. No step size changes a sum, and many features take long to run: few
+    # candidates, widths that end where the budgets do.
+    "one-shot-ridge": Entrant.of(
+        "one-shot-ridge", {"after": (100, 400), "most": (16, 36, 128, None)}
+    ),
+    "fed-ridge": Entrant.of("fed-ridge", {"shared": (2, 8, 32, 128), "most": (40, 120)}),
     # Several of these together.
     "quantised-clipped": Entrant.of(
         "quantised:bits=8,down_bits=8,clip=6", {**_WIDTHS, **_STEPS, **_AGES}

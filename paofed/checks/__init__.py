@@ -9,7 +9,6 @@ being listed in `paofed.simulate.engines.ENGINES`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from paofed.algorithms import Algorithm
 from paofed.algorithms.setup import resolve
@@ -19,9 +18,10 @@ from paofed.core.parts import told_sizes
 from paofed.errors import AlgorithmError, ContractError, RuleError, unknown, whole
 from paofed.simulate.engines.guarded import guarded
 
-# Takes a part and the features of a model, or how many numbers a channel's sender tells, and
-# returns what is wrong.
-Check = Callable[[Any, int], str | None]
+# Takes a part, then for a channel how many numbers its sender tells; for a learner or a server the
+# features of a model and how many numbers the other side tells; for a method the features alone.
+# Returns what is wrong.
+Check = Callable[..., str | None]
 
 PROMISES: Mapping[str, Mapping[str, Check]] = {
     "channel": channels.PROMISES,
@@ -86,8 +86,13 @@ def _hold(alg: Algorithm, part: str, name: str, features: int) -> None:
         else:
             watched = getattr(guarded(alg, features, CLIENTS), part)
             sizes = told_sizes(alg.learner, alg.server, features)
-            size = {"uplink": sizes.up, "downlink": sizes.down}.get(part, features)
-            words, complaint = f"its {part} ", check(watched, size)
+            given = {
+                "uplink": (sizes.up,),
+                "downlink": (sizes.down,),
+                "learner": (features, sizes.down),
+                "server": (features, sizes.up),
+            }
+            words, complaint = f"its {part} ", check(watched, *given[part])
     except RuleError as error:
         raise ContractError(fails + error.complaint) from error
     except AlgorithmError as error:

@@ -42,19 +42,20 @@ def models(features: int, count: int) -> FloatArray:
     return np.cumsum(learns[:, None] * rng.normal(size=(count, features)), axis=0)
 
 
-def arrivals(features: int) -> Iterator[tuple[list[Message], Stamp]]:
+def arrivals(features: int, heard: int) -> Iterator[tuple[list[Message], Stamp]]:
     """Yield messages of several clients and ages that arrive at one tick, and the server's stamp.
 
-    The messages hold windows of four coordinates at several places: some windows overlap, and some
-    coordinates are in no window. Many and few messages arrive in turn.
+    The messages hold windows of four coordinates of the `heard` numbers that devices tell, at
+    several places: some windows overlap, and some coordinates are in no window. Many and few
+    messages arrive in turn.
     """
-    rng = np.random.default_rng(2110_06556)
+    rng, width = np.random.default_rng(2110_06556), min(4, heard)
     for tick in range(AGES, AGES + 12):
         messages = []
         for client, age in np.ndindex(CLIENTS, AGES):
             if rng.random() < (0.1 if tick % 2 else 0.5):
-                coordinates = window(int(rng.integers(features // 2)), 4, features)
-                messages.append(Message(client, tick - age, coordinates, rng.normal(size=4)))
+                coordinates = window(int(rng.integers(max(1, heard // 2))), width, heard)
+                messages.append(Message(client, tick - age, coordinates, rng.normal(size=width)))
         messages.sort(key=lambda m: (tick - m.sent, m.client))
         yield messages, Stamp(SERVER, tick, features, KEYS.server)
 

@@ -28,19 +28,20 @@ def _learned(learner: Any, features: int) -> Iterator[tuple[Any, FloatArray, flo
         state = learned
 
 
-def _heard(tick: int, features: int) -> Part:
-    """Return a part that a server might have sent."""
-    return Part(window(tick, 4, features), np.arange(4.0))
+def _heard(tick: int, heard: int) -> Part:
+    """Return a part that a server which tells so many numbers might have sent."""
+    coordinates = window(tick, min(4, heard), heard)
+    return Part(coordinates, np.arange(float(coordinates.size)))
 
 
-def _finite(learner: Any, features: int) -> str | None:
+def _finite(learner: Any, features: int, heard: int) -> str | None:  # noqa: ARG001
     for *_, state in _learned(learner, features):
         if not np.isfinite(learner.model(state)).all():
             return "makes a model that is not finite from one that is"
     return None
 
 
-def _helps(learner: Any, features: int) -> str | None:
+def _helps(learner: Any, features: int, heard: int) -> str | None:  # noqa: ARG001
     for before, z, y, tick, after in _learned(learner, features):
         errors = [abs(y - learner.model(state) @ z) for state in (before, after)]
         if errors[1] > errors[0] * (1 + 1e-12) + 1e-12:  # the factor allows for rounding
@@ -48,18 +49,18 @@ def _helps(learner: Any, features: int) -> str | None:
     return None
 
 
-def _left_alone(learner: Any, features: int) -> str | None:
+def _left_alone(learner: Any, features: int, heard: int) -> str | None:
     for state, z, y, tick, _ in _learned(learner, features):
         if not leaves_alone(learner.learn, state, z, y, _STEP_SIZE, tick):
             return "changes what learn was given: work on a copy"
-        if not leaves_alone(learner.merge, state, _heard(tick, features)):
+        if not leaves_alone(learner.merge, state, _heard(tick, heard)):
             return "changes what merge was given: work on a copy"
     return None
 
 
-def _takes_over(learner: Any, features: int) -> str | None:
+def _takes_over(learner: Any, features: int, heard: int) -> str | None:
     for state, _, _, tick, _ in _learned(learner, features):
-        part = _heard(tick, features)
+        part = _heard(tick, heard)
         expected = learner.model(state).copy()
         expected[part.coordinates] = part.values
         if not same(learner.model(learner.merge(state, part)), expected):
@@ -67,16 +68,16 @@ def _takes_over(learner: Any, features: int) -> str | None:
     return None
 
 
-def _repeats_itself(learner: Any, features: int) -> str | None:
+def _repeats_itself(learner: Any, features: int, heard: int) -> str | None:
     for state, z, y, tick, _ in _learned(learner, features):
         if not repeats(learner.learn, state, z, y, _STEP_SIZE, tick):
             return "learns something else from the same sample when asked again"
-        if not repeats(learner.merge, state, _heard(tick, features)):
+        if not repeats(learner.merge, state, _heard(tick, heard)):
             return "merges the same part otherwise when asked again"
     return None
 
 
-def _served(learner: Any, features: int) -> str | None:
+def _served(learner: Any, features: int, heard: int) -> str | None:  # noqa: ARG001
     for state, z, y, tick, learned in _learned(learner, features) if learner.served else ():
         if "w" not in state._fields or not np.array_equal(learner.model(state), state.w):
             return "says that it is served, but keeps no model as the field w of its state"

@@ -13,10 +13,10 @@ from paofed.core.parts import Message, Stamp
 from paofed.core.rules import Newest
 
 
-def _met(rule: Any, features: int) -> Iterator[tuple[Any, list[Message], Stamp]]:
+def _met(rule: Any, features: int, heard: int) -> Iterator[tuple[Any, list[Message], Stamp]]:
     """Yield states of a server that has heard something, and the messages that arrive next."""
     state = rule.init(features, CLIENTS)
-    for messages, stamp in arrivals(features):
+    for messages, stamp in arrivals(features, heard):
         yield state, messages, stamp
         state = _applied(rule, state, messages, stamp)
 
@@ -32,8 +32,8 @@ def _moved(rule: Any, state: Any, messages: list[Message], stamp: Stamp) -> Floa
     return w
 
 
-def _fixed_point(rule: Any, features: int) -> str | None:
-    for state, messages, stamp in _met(rule, features):
+def _fixed_point(rule: Any, features: int, heard: int) -> str | None:
+    for state, messages, stamp in _met(rule, features, heard):
         w = rule.model(state)
         agreeing = [m._replace(values=w[m.coordinates]) for m in messages]
         if not np.array_equal(w, _moved(rule, state, agreeing, stamp)):
@@ -41,8 +41,8 @@ def _fixed_point(rule: Any, features: int) -> str | None:
     return None
 
 
-def _convex_hull(rule: Any, features: int) -> str | None:
-    for state, messages, stamp in _met(rule, features):
+def _convex_hull(rule: Any, features: int, heard: int) -> str | None:
+    for state, messages, stamp in _met(rule, features, heard):
         w = rule.model(state)
         low, high = w.copy(), w.copy()
         for m in messages:
@@ -55,8 +55,8 @@ def _convex_hull(rule: Any, features: int) -> str | None:
     return None
 
 
-def _untouched(rule: Any, features: int) -> str | None:
-    for state, messages, stamp in _met(rule, features):
+def _untouched(rule: Any, features: int, heard: int) -> str | None:
+    for state, messages, stamp in _met(rule, features, heard):
         few = messages[:2]
         touched = np.zeros(features, dtype=bool)
         for m in few:
@@ -67,9 +67,9 @@ def _untouched(rule: Any, features: int) -> str | None:
     return None
 
 
-def _order_independence(rule: Any, features: int) -> str | None:
+def _order_independence(rule: Any, features: int, heard: int) -> str | None:
     """Compare within rounding: the last bits of a sum may depend on the order."""
-    for state, messages, stamp in _met(rule, features):
+    for state, messages, stamp in _met(rule, features, heard):
         first = _applied(rule, state, messages, stamp)
         for order in permutations(messages[:4]):
             other = _applied(rule, state, [*order, *messages[4:]], stamp)
@@ -82,32 +82,32 @@ def _nearly(one: FloatArray, other: FloatArray) -> bool:
     return np.allclose(one, other, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
-def _nothing_in(rule: Any, features: int) -> str | None:
-    for state, _, stamp in _met(rule, features):
+def _nothing_in(rule: Any, features: int, heard: int) -> str | None:
+    for state, _, stamp in _met(rule, features, heard):
         if not np.array_equal(rule.model(state), _moved(rule, state, [], stamp)):
             return "moves its model, although no message arrived"
     return None
 
 
-def _left_alone(rule: Any, features: int) -> str | None:
-    for state, messages, stamp in _met(rule, features):
+def _left_alone(rule: Any, features: int, heard: int) -> str | None:
+    for state, messages, stamp in _met(rule, features, heard):
         if not leaves_alone(rule.apply, state, messages, stamp):
             return "changes what apply was given: work on a copy"
     return None
 
 
-def _repeats_itself(rule: Any, features: int) -> str | None:
-    for state, messages, stamp in _met(rule, features):
+def _repeats_itself(rule: Any, features: int, heard: int) -> str | None:
+    for state, messages, stamp in _met(rule, features, heard):
         if not repeats(rule.apply, state, messages, stamp):
             return "does something else with the same messages when asked again"
     return None
 
 
-def _served(rule: Any, features: int) -> str | None:
+def _served(rule: Any, features: int, heard: int) -> str | None:
     if not rule.served:
         return None
     joining = rule.init(features, 0)
-    for state, messages, stamp in _met(rule, features):
+    for state, messages, stamp in _met(rule, features, heard):
         if not same(rule.model(joining), rule.model(state)):
             return "says that it is served, but begins otherwise for another number of clients"
         joining = rule.apply(joining, messages, stamp)
@@ -116,7 +116,11 @@ def _served(rule: Any, features: int) -> str | None:
     return None
 
 
-def _weights(rule: Any, features: int) -> str | None:  # noqa: ARG001 (the interface of a check)
+def _weights(
+    rule: Any,
+    features: int,  # noqa: ARG001 (the interface of a check)
+    heard: int,  # noqa: ARG001 (likewise)
+) -> str | None:
     if isinstance(rule, Newest | Bounded):
         for age in range(200):
             # Calling is the check: the guard around one's own function refuses a wrong weight.

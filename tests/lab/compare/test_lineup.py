@@ -5,11 +5,13 @@ from paofed.errors import InputError
 from paofed.experiments.candidates import Entrant
 from paofed.report.comparison.judged import PAO_FED
 
+FEWER = {"one-shot-ridge": 8, "fed-ridge": 8}  # who shares sums
 
-def test_everybody_chooses_among_equally_many() -> None:
+
+def test_everybody_chooses_among_equally_many_but_who_shares_sums() -> None:
     for name, entrant in LINEUP.items():
         candidates = entrant.candidates()
-        assert len(candidates) == len(set(candidates)) == SEARCH, name
+        assert len(candidates) == len(set(candidates)) == FEWER.get(name, SEARCH), name
         for setup in candidates:
             setup.algorithm().require_fits(200)
 
