@@ -44,10 +44,11 @@ def add(sums: FloatArray, u: FloatArray, y: float) -> None:
     sums[SQUARES] += y * y
     place = FIRST
     for f in range(u.size):
-        sums[place] += y * u[f]
-        products = sums[place + 1 : place + 2 + f]  # of indices from 0 on, loops are quick
+        feature = u[f]  # read once, and indices from 0 on: so the loop is quick
+        sums[place] += y * feature
+        products = sums[place + 1 : place + 2 + f]
         for g in range(products.size):
-            products[g] += u[f] * u[g]
+            products[g] += feature * u[g]
         place += f + 2
 
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from paofed.core import forecasts, least_squares, two_speed, weighing
 from paofed.core.arrays import FloatArray
+from paofed.core.bounded_steps import counted
 from paofed.core.forecasts import judge, keep
-from paofed.core.least_squares import SquaresWeights, filtered
+from paofed.core.least_squares import follow
 from paofed.core.parts import LEFT_ALONE, Learner, Part, placed
 from paofed.core.two_speed import TwoSpeedWeights
 from paofed.core.two_speed import learn as learn_two_speed
@@ -79,15 +80,15 @@ def learn(
     mu: float,
     tick: int,
 ) -> WeighedWeights:
-    """Judge the forecasters, and let each of them learn; the record changes in place."""
+    """Judge the forecasters, and let each of them learn; record and filter change in place."""
     judge(state.waiting, state.record, z, y)
     heard = TwoSpeedWeights(state.w, state.lead, state.trust, state.errors)
     heard = learn_two_speed(forgetting, bound, heard, z, y, mu, tick)
     own = TwoSpeedWeights(state.own, state.own_lead, state.own_trust, state.own_errors)
     own = learn_two_speed(forgetting, bound, own, z, y, mu, tick)
     last, missed = z[z.size - state.over.size :], y - float(state.start @ z)
-    over = SquaresWeights(state.over, state.open, state.over_errors)
-    over = filtered(bound, over, last, missed, tick)
+    e, over_errors = counted(bound, state.over_errors, missed - float(state.over @ last))
+    follow(state.over, state.open, last, e)
     return WeighedWeights(
         heard.w,
         heard.lead,
@@ -98,9 +99,9 @@ def learn(
         own.trust,
         own.errors,
         state.start,
-        over.w,
-        over.open,
-        over.errors,
+        state.over,
+        state.open,
+        over_errors,
         state.record,
         state.waiting,
     )

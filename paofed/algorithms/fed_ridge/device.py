@@ -20,7 +20,7 @@ import numpy as np
 from paofed.core import forecasts, least_squares, weighing
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.forecasts import judge, keep
-from paofed.core.least_squares import SquaresWeights, filtered
+from paofed.core.least_squares import follow
 from paofed.core.parts import LEFT_ALONE, Learner, Part
 from paofed.core.sums import add, size_of
 from paofed.core.two_speed import TINY, trusted
@@ -48,7 +48,6 @@ class SummingDevice(NamedTuple):
     own_trust: FloatArray  # (4,)
     over: FloatArray  # (L,): what the filter adds to that model, as in paofed.core.least_squares
     open: FloatArray  # (L, L)
-    over_errors: FloatArray  # (LATEST,)
     record: FloatArray  # how well the forecasters have done: as in paofed.core.weighing
     waiting: FloatArray  # what the forecasters predicted: as in paofed.core.forecasts
 
@@ -70,7 +69,6 @@ def begin(most: int, features: int) -> SummingDevice:
         own_trust=trust.copy(),
         over=over.w,
         open=over.open,
-        over_errors=over.errors,
         record=weighing.begin(_FORECASTERS),
         waiting=forecasts.begin(_FORECASTERS),
     )
@@ -95,26 +93,41 @@ def started(state: SummingDevice, w: FloatArray) -> SummingDevice:
 
 def sees(state: SummingDevice, z: FloatArray) -> SummingDevice:
     """Keep what the forecasters predict of a sample, in place."""
-    first, corrected, own = _inner(state, z)
-    shared = state.shared[FIRST] * first
+    known = _products(state, z)
+    shared = state.shared[FIRST] * known.first
     for f in range(1, int(state.shared[HOW_MANY])):
         shared += state.shared[FIRST + f] * z[z.size - f]
-    by_filter = first + float(state.over @ z[z.size - state.over.size :])
-    keep(state.waiting, z, np.array([shared, shared + corrected, first + own, by_filter]))
+    own = known.first + known.own
+    by_filter = known.first + float(state.over @ z[z.size - state.over.size :])
+    keep(state.waiting, z, np.array([shared, shared + known.corrected, own, by_filter]))
     return state
 
 
-def _inner(state: SummingDevice, z: FloatArray) -> tuple[float, float, float]:
-    """Return the products of a sample's features with the start model, the correction, and `own`.
+class _Products(NamedTuple):
+    """Products of a sample's features with what a device has."""
 
-    In one plain loop: for few features numba makes it many times as quick as calls of a library.
+    first: float  # with the model with which the fleet began
+    corrected: float  # with the correction, and with its lead
+    lead: float
+    own: float  # with the device's own model, and with its lead
+    own_lead: float
+    power: float  # with themselves
+
+
+def _products(state: SummingDevice, z: FloatArray) -> _Products:
+    """Return all products, of one plain loop.
+
+    For few features numba makes one loop many times as quick as several, or as calls of a library.
     """
-    first, corrected, own = 0.0, 0.0, 0.0
+    first, corrected, lead, own, own_lead, power = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(z.size):
         first += state.start[j] * z[j]
         corrected += state.correction[0, j] * z[j]
+        lead += state.correction[1, j] * z[j]
         own += state.own[0, j] * z[j]
-    return first, corrected, own
+        own_lead += state.own[1, j] * z[j]
+        power += z[j] * z[j]
+    return _Products(first, corrected, lead, own, own_lead, power)
 
 
 def learn(
@@ -123,12 +136,13 @@ def learn(
     z: FloatArray,
     y: float,
     mu: float,
-    tick: int,
+    tick: int,  # noqa: ARG001 (the interface of a `learn`)
 ) -> SummingDevice:
     """Add the sample to the sums, in place; judge the forecasters, and let three of them learn."""
     summed = state.shared.size - FIRST
     u = np.empty(summed)
-    u[0], corrected, own = _inner(state, z)
+    known = _products(state, z)
+    u[0] = known.first
     for f in range(1, summed):
         u[f] = z[z.size - f]
     add(state.sums, u, y)
@@ -136,35 +150,41 @@ def learn(
     for f in range(int(state.shared[HOW_MANY])):
         over -= state.shared[FIRST + f] * u[f]
     judge(state.waiting, state.record, z, y)
-    _step(forgetting, state.correction, state.correction_trust, z, over - corrected, mu)
-    _step(forgetting, state.own, state.own_trust, z, y - u[0] - own, mu)
-    before = SquaresWeights(state.over, state.open, state.over_errors)
-    after = filtered(0.0, before, z[z.size - state.over.size :], y - u[0], tick)
-    state.over[:], state.open[:], state.over_errors[:] = after.w, after.open, after.errors
+    missed, ahead = over - known.corrected, known.lead
+    _step(forgetting, state.correction, state.correction_trust, z, known.power, missed, ahead, mu)
+    missed, ahead = y - known.first - known.own, known.own_lead
+    _step(forgetting, state.own, state.own_trust, z, known.power, missed, ahead, mu)
+    last = z[z.size - state.over.size :]
+    follow(state.over, state.open, last, y - known.first - float(state.over @ last))
     return state
 
 
 def _step(
-    forgetting: float, models: FloatArray, trust: FloatArray, z: FloatArray, e: float, mu: float
+    forgetting: float,
+    models: FloatArray,
+    trust: FloatArray,
+    z: FloatArray,
+    power: float,
+    e: float,
+    ahead: float,
+    mu: float,
 ) -> None:
     """Take the step of paofed.core.two_speed with a model and its lead, in place.
 
-    e is the model's error on the sample.
+    e is the model's error on the sample, `ahead` what its lead says of it, `power` the square of
+    the sample's features.
     """
     w, lead = models[0], models[1]
-    ahead, power = 0.0, 0.0
-    for j in range(z.size):
-        ahead += lead[j] * z[j]
-        power += z[j] * z[j]
     before = trust[0]
     missing = e + before * ahead  # the error of the slow model
     trust[:] = trusted(trust, missing, ahead)
-    slow = mu * missing
+    slow, after = mu * missing, trust[0]
     quick = (missing - ahead) / max(power, TINY) - slow
     for j in range(z.size):
         there = lead[j]
-        lead[j] = forgetting * (there + quick * z[j])
-        w[j] += slow * z[j] + trust[0] * lead[j] - before * there
+        following = forgetting * (there + quick * z[j])
+        lead[j] = following
+        w[j] += slow * z[j] + after * following - before * there
 
 
 def merge(state: SummingDevice, part: Part) -> SummingDevice:

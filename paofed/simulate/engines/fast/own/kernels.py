@@ -98,12 +98,19 @@ def unlike(here: Any, there: Any) -> Any:
 
 
 @_inner
+def moved(here: Any, there: Any) -> Any:
+    """Whether an array of a state is not its place itself, or is of another type or shape.
+
+    A part that works in place returns the places: then nothing but this is asked.
+    """
+    return here.ctypes.data != there.ctypes.data or unlike(here, there)
+
+
+@_inner
 def keep(here: Any, there: Any) -> Any:
     """Copy an array of a state to its place; return whether its type or shape is another."""
     if unlike(here, there):
         return True
-    if here.ctypes.data == there.ctypes.data:
-        return False
     if here.ndim == 1:
         for i in range(here.size):
             here[i] = there[i]

@@ -17,8 +17,8 @@ from paofed.core.parts import SERVER, Stamp
 from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, copied, cut, depart, greetings, keep, lms, messages_of, newest, nothing, others,
-    same_coordinates, same_values, unlike, updates, valid, whole, windowed
+    arrived, asks, copied, cut, depart, greetings, keep, lms, messages_of, moved, newest, nothing,
+    others, same_coordinates, same_values, unlike, updates, valid, whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -205,7 +205,7 @@ def source(shape: Shape) -> str:
         "merge": _merge(shape, device),
         "apply": _apply(shape, server),
         "begun": f"({copies})" if taken_over else "kept",
-        "end": "\n    ".join(f"keep(kept[{i}], server[{i}])" for i in taken_over),
+        "end": "\n    ".join(_kept(f"kept[{i}]", f"server[{i}]") for i in taken_over),
     }
     text = _KERNEL
     for name, value in texts.items():
@@ -246,8 +246,13 @@ def _copied(shape: Shape, part: str) -> str:
     return "" if part in shape.in_place else ".copy()"
 
 
+def _kept(here: str, there: str) -> str:
+    """Write what copies an array to its place if it is not there: true if it cannot be kept."""
+    return f"(moved({here}, {there}) and keep({here}, {there}))"
+
+
 def _stored(stack: str, state: str, count: int, index: str, indent: int) -> str:
-    kept = [f"keep({stack}[{i}]{index}, {state}[{i}])" for i in range(count)]
+    kept = [_kept(f"{stack}[{i}]{index}", f"{state}[{i}]") for i in range(count)]
     wrong = " or ".join([f"len({state}) != {count}", *kept])
     return f"if {wrong}:\n{' ' * indent}    return 1"
 
