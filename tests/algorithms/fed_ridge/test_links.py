@@ -52,7 +52,8 @@ def test_a_number_that_cannot_travel_becomes_one_that_can(part: Part, number: fl
 def test_bytes_that_nobody_wrote_are_a_window_of_what_is_told(payload: bytes) -> None:
     whole = payload[: len(payload) - (len(payload) - 6) % 4]
     before = np.frombuffer(whole, np.uint8).copy()
-    part = decode(before, stamp(0, 0, NUMBERS))
+    with np.errstate(invalid="ignore"):  # as engines do: bytes may be a NaN that signals
+        part = decode(before, stamp(0, 0, NUMBERS))
     assert before.tobytes() == whole  # left alone
     first, window = part.coordinates[0], part.coordinates[1:]
     assert first == 0
