@@ -157,8 +157,15 @@ def settings(result: Result, name: str) -> AdvisedSettings:
         start=scenario.get("start", "zeros"),
         linear=scenario.get("linear", False),
         newcomers=scenario.get("newcomers", "windows"),
-        personal=scenario.get("linear", False) and scenario.get("personal", False),
+        personal=_personal(scenario, described),
     )
+
+
+def _personal(scenario: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
+    """Whether linear terms stay a device's own: that is so where the server tells its model."""
+    server = described.get("server")
+    tells_more = isinstance(server, dict) and server.get("tells") is not None
+    return bool(scenario.get("linear") and scenario.get("personal") and not tells_more)
 
 
 def _served(described: Mapping[str, Any]) -> bool:

@@ -281,6 +281,20 @@ def test_the_start_and_the_learner_in_words() -> None:
         assert told.endswith("begin with windows.")
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("pao-fed-u1", "with linear terms of its own,"),
+        ("fed-ridge", "with linear terms, newcomers"),
+    ],
+)
+def test_only_of_a_model_can_linear_terms_stay_with_the_device(name: str, told: str) -> None:
+    made = result({"u1": [-2.0] * 4}, {"alone": NOTHING}, personal=True)
+    about = {**made.provenance, "algorithms": [{**resolve(name).describe(), "name": "u1"}]}
+    object.__setattr__(made, "provenance", about)
+    assert told in lines(made)[-2]
+
+
 def test_a_newcomer_is_sent_what_its_server_tells() -> None:
     """A number, how many coefficients there are, and those of a prediction and of all features."""
     assert advise(about("pao-fed-u1")).cost.download == 4 * FEATURES
