@@ -1,5 +1,6 @@
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +22,10 @@ settings.register_profile(
     max_examples=effort(everyday=12, thorough=60),
 )
 settings.load_profile("paofed")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would all programs
+# that they start, and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests and what they import stay: while they are read, the garbage collector finds nothing.
 gc.disable()

@@ -77,7 +77,8 @@ def test_a_live_fleet_its_broken_device_and_a_restart(
     monkeypatch.setattr(feed, "_EVERY", 0.1)
     monkeypatch.setattr(feed, "_RETRY", 100)
     hub = Hub()
-    fleet = lived(tmp_path / "fleet", named(6), 60, tick_seconds=2.0, http=here())
+    # A tick is as long as a busy machine may take to show the page, and what was refused lately.
+    fleet = lived(tmp_path / "fleet", named(6), 60, tick_seconds=10.0, http=here())
     browser.window(1200, 900)
     with served(fleet, transport=hub) as server:
         assert f"page: {address(fleet)}" in server.said
