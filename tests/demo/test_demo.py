@@ -104,11 +104,14 @@ def test_a_small_fleet_lives_and_is_held_to_account(
     assert said["updates"] > 10
     assert sum(said["misfortunes"].values()) > 3
     assert 0 < said["bytes"] < said["bytes_full"]
-    # How many updates a fleet that fails so often gets through depends on the machine: it is held
-    # to the simulation at the tick when the simulated server had heard as many.
+    # How many updates a fleet that fails so often gets through depends on the machine. Each brings
+    # at least what one brings in the simulation, and more where its device has learned from many
+    # samples since the last that got through. So the fleet stands between the simulation at the
+    # tick when its server had heard as many, and the simulation's end, when all is learned.
     account, trace = accounts[0]
     as_many = np.searchsorted(trace.available.sum(axis=1).cumsum(), said["updates"])
-    assert abs(said["live_db"] - decibels(account.simulated[as_many])) < 0.5
+    least, most = decibels(account.simulated[[-1, as_many]])
+    assert least - 0.5 < said["live_db"] < most + 0.5
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
