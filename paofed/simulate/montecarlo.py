@@ -280,8 +280,8 @@ def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Star
     starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
-            "cold starts are for windows, LMS steps and the paper's server, and none of these "
-            "algorithms has them: add one that has, or ask for no cold starts"
+            "cold starts are for algorithms that can be compiled, and none of these can: add one "
+            "that can, or ask for no cold starts"
         )
     return starts
 
