@@ -144,7 +144,7 @@ def newer_key(path: Path, content: bytes) -> None:
 
 NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
     **dict.fromkeys(NPZ, (newer_archive, r"of format 2, this paofed knows 1: upgrade paofed$")),
-    "model-1.json": (newer_json("format"), r"it has format 2, this paofed knows 1: upgrade paofed"),
+    "model-1.json": (newer_json("format"), r"it is JSON of format 2, .* knows 1: upgrade paofed"),
     "sources-1.json": (
         newer_json("format"),
         r"has sources of format 2, .* knows 1: upgrade paofed",
