@@ -45,7 +45,7 @@ def fleet_of(features: int) -> Manifest:
 
 
 def ozone() -> Manifest:
-    """The fleet of the README's table, with 200 parameters."""
+    """Ozone from weather, gases, the wind's direction and the hour, with 200 parameters."""
     numbers = [Number(name, 10.0, 5.0) for name in ("TEMP", "PRES", "DEWP", "WSPM")]
     logarithms = [Number(name, 3.0, 1.0, logarithm=True) for name in ("NO2", "CO", "O3")]
     *columns, target = *numbers, *logarithms
