@@ -114,7 +114,7 @@ def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None =
         target=_plausible(run, agreed.target),
         seen=agreed.seen,
         linear=tuple(zip(low.tolist(), high.tolist(), strict=True)) or None,
-        personal=(run.linear.low.size > 0 and scenario.get("personal")) or None,
+        personal=(run.linear.low.size > 0 and scenario["personal"]) or None,
         start_model=None if start is None else short(start.model),
         first_interval=None if start is None else start.half_width,
     )
