@@ -45,6 +45,17 @@ def number(value: float, digits: int = 2, sign: str = "") -> str:
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"  # adding 0.0 turns -0.0 into 0.0
 
 
+def at_most(bound: float) -> str:
+    """Write how much better anything else can be: rounded up, so that it stays a bound.
+
+    >>> at_most(0.121), at_most(-0.5), at_most(math.inf)
+    ('0.13', '0.00', '-')
+    """
+    if not bound < math.inf:
+        return _UNKNOWN
+    return number(math.ceil(100 * max(bound, 0.0)) / 100)
+
+
 def significant(value: float) -> str:
     """Write a number of any size with four significant digits; a dash for one not finite."""
     return f"{value:.4g}" if math.isfinite(value) else _UNKNOWN
@@ -138,7 +149,7 @@ def _gain(ends: Ends, sign: str = "") -> Callable[[_Interval], str]:
 
 WORDS = CellForm(str, html.escape, is_number=False)
 NAME = CellForm(str, _name, is_number=False)
-NUMBER, SIGNIFICANT = numeric(number), numeric(significant)
+NUMBER, SIGNIFICANT, AT_MOST = numeric(number), numeric(significant), numeric(at_most)
 ERROR, ERROR_IF_ANY = numeric(error), numeric(error_if_any)
 COUNT = numeric(lambda value: _UNKNOWN if math.isnan(value) else f"{value:,.0f}")
 WHOLE, BYTES = numeric(str), numeric(words.size)

@@ -16,10 +16,10 @@ from paofed.report.shared.figures import legend_beside, literal
 from paofed.report.shared.pages import Illustration, page
 from paofed.report.shared.style import Drawing, styled
 from paofed.table import (
+    AT_MOST,
     COUNT,
     ESTIMATE,
     NAME,
-    NUMBER,
     CellForm,
     ShownColumn,
     ShownTable,
@@ -147,11 +147,11 @@ def _front(plan: FleetPlan) -> ShownTable:
         ShownColumn("spends", f"spends {_per(plan)}", spent),
         ShownColumn("error", score_name(plan.units), ESTIMATE),
         ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
-        ShownColumn("doubt", "doubt", NUMBER, "dB"),
+        ShownColumn("at_most", "doubt", AT_MOST, "dB"),
         ShownColumn("alike", "may be as good", COUNT),
     )
     rows = [
-        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
+        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.at_most,
          len(one.alike)]
         for one in plan.offers
     ]  # fmt: skip

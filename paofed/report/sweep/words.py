@@ -8,7 +8,18 @@ from paofed.core.tariffs import Tariff
 from paofed.experiments.sweep.choice import Best
 from paofed.experiments.sweep.points import Point, worded
 from paofed.experiments.sweep.swept import Swept
-from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, ShownColumn, ShownTable, estimated, known
+from paofed.table import (
+    AT_MOST,
+    BYTES,
+    ESTIMATE,
+    NAME,
+    WHOLE,
+    ShownColumn,
+    ShownTable,
+    at_most,
+    estimated,
+    known,
+)
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -60,7 +71,7 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
         ShownColumn("fresh", f"fresh {MEAN_DB}", ESTIMATE),
         ShownColumn("bytes", "sent", BYTES),
         ShownColumn("near", "as good", WHOLE),
-        ShownColumn("at_most", "nothing is better by more than", WHOLE, "dB"),
+        ShownColumn("at_most", "nothing is better by more than", AT_MOST, "dB"),
     ]
     rows = [
         [
@@ -71,7 +82,7 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
             best.fresh,
             sent,
             f"{len(best.near)} of {best.among - 1}",
-            at_most(best),
+            best.at_most,
         ]
         for method, case, best, sent in lines
     ]
@@ -147,15 +158,8 @@ def _doubt(best: Best, case: Mapping[str, Any]) -> str:
     more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
     return (
         f"{among}; {near} cannot be told from it{more}, and nothing tried is better by more than "
-        f"{at_most(best)} dB (95 %)"
+        f"{at_most(best.at_most)} dB (95 %)"
     )
-
-
-def at_most(best: Best) -> str:
-    """Say by how many dB anything tried can be better, rounded up since it is a bound."""
-    if not math.isfinite(best.at_most):
-        return "-"
-    return f"{max(0.0, math.ceil(100 * best.at_most) / 100):.2f}"
 
 
 def _judged(best: Best) -> str:
