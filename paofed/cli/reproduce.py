@@ -57,9 +57,9 @@ def run(args: Namespace) -> int:
     if args.runs is not None:
         effort = effort._replace(runs=args.runs)
     if args.theory_ticks is not None:
-        effort = effort._replace(theory_ticks=whole("--theory-ticks", args.theory_ticks, least=1))
+        effort = effort._replace(theory_ticks=whole("theory_ticks", args.theory_ticks, least=1))
     if effort.runs < 2:
-        raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
+        raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals", key="runs")
     key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
     command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
     command += " --quick" if args.quick else ""

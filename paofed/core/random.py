@@ -54,7 +54,9 @@ def child(key: Key, *path: int) -> Key:
     """
     for word in path:
         if not 0 <= whole("index", word) <= _WORD:
-            raise InputError(f"index {word} is out of range: expected a number from 0 to 2^32 - 1")
+            raise InputError(
+                f"index {word} is out of range: expected a number from 0 to 2^32 - 1", key="index"
+            )
     a, b, c = (*path, *(0,) * (3 - len(path)))
     low, high, *_ = _encrypted(key, a, b, c, _KEY_COUNTER)
     return Key(low, high)

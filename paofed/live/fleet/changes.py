@@ -91,7 +91,9 @@ def _prepared(
         present = store.recover()
         present.close(max(present.tick, present.manifest.tick_at(time.time())))
         if tick > present.tick:
-            raise InputError(f"tick {tick} is not there yet: it is tick {present.tick} now")
+            raise InputError(
+                f"tick {tick} is not there yet: it is tick {present.tick} now", key="tick"
+            )
         yield store, present, store.past.at(tick)
 
 

@@ -76,12 +76,13 @@ def preferred(engines: str) -> list[str]:
     """
     if not isinstance(engines, str):
         raise InputError(
-            f"engine is {engines!r}: expected a name, as in {USUAL!r} or 'gpu,{USUAL}'"
+            f"engine is {engines!r}: expected a name, as in {USUAL!r} or 'gpu,{USUAL}'",
+            key="engine",
         )
     names = [name.strip() for name in engines.split(",")]
     for name in names:
         if name not in ENGINES:
-            raise InputError(unknown("engine", name, ENGINES))
+            raise InputError(unknown("engine", name, ENGINES), key="engine")
     return names
 
 
