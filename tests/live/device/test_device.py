@@ -191,7 +191,8 @@ def test_a_disk_that_is_full_does_not_end_the_learning(
 def test_a_state_that_cannot_be_taken_up_is_put_aside(
     saved: Edge, says: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file, state = tmp_path / "device.json", tmp_path / "state.npz"
+    file, state = tmp_path / "device.json", tmp_path / "at: 3" / "state.npz"
+    state.parent.mkdir()
     Credential(fleet="g", since=1.0, name="3", label="x", host="127.0.0.1", port=1).save(file)
     save_state(state, saved)
     if says == "is no device's state":
@@ -199,9 +200,9 @@ def test_a_state_that_cannot_be_taken_up_is_put_aside(
     before = state.read_bytes()
     with Device(file, state=state, stay=False) as device:
         assert not device.knows_fleet()
-    assert says in caplog.text
+    assert f"{state} {says}" in caplog.text
     assert "it is now state.npz.aside, and this device joins anew" in caplog.text
-    assert (tmp_path / "state.npz.aside").read_bytes() == before
+    assert state.with_name("state.npz.aside").read_bytes() == before
 
 
 @pytest.mark.parametrize(("changes", "kept"), [({"step_size": 0.1}, True), ({"seed": 2}, False)])
