@@ -19,11 +19,12 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import COVERAGE
+from paofed.live.model.validated import Validated, validated
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
 from paofed.live.server.lookout import Lookout
 from paofed.live.server.status import DeviceStatus, Status, asked
-from paofed.live.server.validation import Validated, validated, validation_of
+from paofed.live.server.validation import validation_of
 from paofed.live.server.web.page.page import page
 from paofed.live.server.web.page.view import view_of
 from paofed.words import counted, size, table
