@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from paofed.cli import main
-from paofed.cli.device import run as module
 from paofed.errors import InputError
 from paofed.live.device import device as devices
+from paofed.live.device import over_lines
 from paofed.live.device.device import Device, NotJoinedError
 from paofed.live.device.state import save_state
 from paofed.live.fleet.authority import Authority
@@ -556,7 +556,7 @@ def run_here(
 ) -> tuple[int, str]:
     """`paofed device run` with some samples, in this process: its exit code, and what it says."""
     monkeypatch.setattr("sys.stdin", io.StringIO("0.5,0.25,11.0\n" * samples))
-    monkeypatch.setattr(module, "_LINGER", linger)
+    monkeypatch.setattr(over_lines, "_LINGER", linger)
     code = main(["device", "run", str(file), "--quiet", *options])
     return code, capsys.readouterr().err
 
@@ -640,7 +640,7 @@ def test_a_restart_where_nothing_is_wrong_says_nothing_of_it(
 
 def test_bad_numbers_of_the_command_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "run", str(site.files[0]), "--every", "0"]) == 2
-    assert "expected --every of at least 1" in capsys.readouterr().err
+    assert "--every is 0: expected a whole number" in capsys.readouterr().err
 
 
 def test_a_device_that_leaves_between_contacts(site: Site) -> None:
