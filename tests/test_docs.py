@@ -188,6 +188,21 @@ def test_what_is_shown_happens(
                     require_shown(shown, carry_out(command, shown), where)
 
 
+def test_the_readme_shows_the_run_of_the_tutorial() -> None:
+    """The same table, columns and laws, and with them the same numbers."""
+    shown = []
+    for document in ("README.md", "docs/tutorial-air-quality.md"):
+        (run,) = (
+            (command.split(" --algorithm ")[0].split(), output)
+            for block in blocks(document)
+            for command, output in commands(block)
+            if command.startswith("paofed run setting-1 --table")
+        )
+        (row,) = re.findall(r"^pao-fed-u1 +-.*$", run[1], re.MULTILINE)
+        shown.append((run[0], row.split()))
+    assert shown[0] == shown[1]
+
+
 def test_a_lie_is_found() -> None:
     real = "name dB\nu1 -9.15\n"
     require_shown("name   dB\nu1  -7.65\n", real, "here")

@@ -286,8 +286,8 @@ def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Star
     starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
-            f"cold_starts is {count}, but they are for windows, LMS steps and the paper's server, "
-            f"and none of these algorithms has them: add one that has, or take 0",
+            f"cold_starts is {count}, but they are for algorithms that can be compiled, and none "
+            f"of these can: add one that can, or take 0",
             key="cold_starts",
         )
     return starts

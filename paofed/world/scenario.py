@@ -139,10 +139,7 @@ class Scenario(Value):
 
     @model_serializer(mode="wrap")
     def _said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Dump all values.
-
-        Keys of UNSAID are left out where they are None, as before they existed.
-        """
+        """Dump all values but those of UNSAID that nobody gave."""
         values: dict[str, Any] = dump(self)
         return {key: v for key, v in values.items() if v is not None or key not in UNSAID}
 

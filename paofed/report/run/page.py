@@ -205,15 +205,10 @@ def _by_share(advice: Advice) -> ShownTable:
 
 
 def on_device(result: Result) -> dict[str, Any]:
-    """Return what a device must know and compute, with the range of each input where it is kept."""
-    table, scenario = result.provenance.get("table"), result.provenance["scenario"]
-    known = table or {}
-    ranges = [
-        f"{label}: low = {low:.6g}, high = {high:.6g}"
-        for label, (low, high) in zip(
-            known.get("inputs", ()), known.get("ranges", ()), strict=False
-        )
-    ]
+    """Return what a device must know and compute over a table, with the range of each input."""
+    table, scenario = result.provenance["table"], result.provenance["scenario"]
+    known = zip(table["inputs"], table["ranges"][:-1], strict=True) if table else ()
+    ranges = [f"{label}: low = {low:.6g}, high = {high:.6g}" for label, (low, high) in known]
     return {"table": table, "scenario": scenario, "ranges": ranges}
 
 

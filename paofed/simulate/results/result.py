@@ -128,12 +128,12 @@ class Result(ABC):
     @property
     def drifts(self) -> list[int]:
         """The ticks at which the target changed: the first ones whose samples are of another."""
-        return list(self.provenance["scenario"].get("stream", {}).get("drifts", ()))
+        return list(self.provenance["scenario"]["stream"].get("drifts", ()))
 
     @property
     def drift_ticks(self) -> int:
         """The ticks that each drift took; 0: the target changed at once."""
-        return int(self.provenance["scenario"].get("stream", {}).get("drift_ticks", 0))
+        return int(self.provenance["scenario"]["stream"].get("drift_ticks", 0))
 
     @property
     def baselines(self) -> list[str]:
@@ -382,7 +382,7 @@ class Result(ABC):
 
     def cite(self) -> str:
         """Return BibTeX entries: of paofed in the version that ran, and of every method here."""
-        return cited(self.algorithms, self.provenance["versions"].get("paofed", "unknown"))
+        return cited(self.algorithms, self.provenance["versions"]["paofed"])
 
     def plot(
         self,

@@ -169,7 +169,7 @@ def test_worlds_of_a_trace_are_the_scenario_s_but_for_what_is_read() -> None:
     assert not np.isclose(usual.mse, other.mse).any()
     assert one_world.provenance["same_world"]
     np.testing.assert_array_equal(one_world.mse[0], usual.mse[0])
-    assert other.provenance["scenario"]["about"]["reading"] == "bracket"
+    assert other.provenance["scenario"]["about"]["interpretation"] == "bracket"
 
 
 # What is run again, and what is taken from the default.

@@ -292,6 +292,7 @@ def test_a_fleet_of_its_own_goes_on_from_a_model_of_it(
     [
         (["--algorithm", "pao-fed-u1", "--method", "m.py:x"], "both name a method: give one"),
         (["--method", "pao-fed-u1"], "pao-fed-u1 is no method of somebody's own"),
+        (["--algorithm", "{}:calm:part=0.5"], "/calm.py:calm' (known: "),
         (["--method", "{}:unserved"], "cannot be served: it asks for the moon (served: "),
         (["--method", "{}:calm", "--clip", "6"], "clip is 6.0: expected none for calm, whose rule"),
         (
