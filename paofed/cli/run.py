@@ -231,4 +231,4 @@ def _cold_starts(scenario: "Scenario", methods: Sequence[Algorithm], args: Names
     usual = usual_starts(scenario, methods)
     if usual.why_none:
         say(f"no cold starts: {usual.why_none}")
-    return usual.count
+    return usual.number

@@ -82,7 +82,7 @@ def starts_of(readings: "Readings", count: int) -> Starts:
 class UsualStarts(NamedTuple):
     """How many times devices join late where nobody says it, and why never over this table."""
 
-    count: int
+    number: int
     why_none: str = ""
 
 

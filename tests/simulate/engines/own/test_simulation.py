@@ -66,8 +66,8 @@ def test_a_method_of_its_own_equals_the_reference(
     beginning: dict[str, bool],
 ) -> None:
     trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost, **beginning)
-    own = {"step_size": 0.3, "max_age": max_age}
-    method = replace(OWN, exchange=exchange, subset=subset, learns_while_away=away, **own)
+    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, step_size=0.3)
+    method = replace(method, learns_while_away=away)
     got = FAST.replay(trace, method, seed=seed)
     expected = reference.replay(trace, method, seed=seed)
     assert expected.traffic[:, -1].all()
