@@ -54,9 +54,7 @@ def child(key: Key, *path: int) -> Key:
     """
     for word in path:
         if not 0 <= whole("index", word) <= _WORD:
-            raise InputError(
-                f"index {word} is out of range: expected a number from 0 to 2^32 - 1", key="index"
-            )
+            raise InputError(f"index {word} is out of range: expected a number from 0 to 2^32 - 1")
     a, b, c = (*path, *(0,) * (3 - len(path)))
     low, high, *_ = _encrypted(key, a, b, c, _KEY_COUNTER)
     return Key(low, high)

@@ -249,7 +249,7 @@ def test_bad_input_of_other_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[
     out = str(tmp_path / "t.npz")
     for arguments, text in (
         (["trace", "setting-1", "--world", "-1", "--out", out], "index -1 is out of range"),
-        (["trace", "setting-1", "--run", "4294967296", "--out", out], "--run 4294967296 is out"),
+        (["trace", "setting-1", "--run", "4294967296", "--out", out], "index 4294967296 is out"),
         (["reproduce", "--out", str(tmp_path / "file")], "cannot be made a directory"),
         (["reproduce", "--runs", "0", "--out", str(tmp_path)], "runs is 0"),
         (["result", str(tmp_path / "file")], "truncated, damaged, or something else"),
