@@ -65,7 +65,9 @@ def run(args: Namespace) -> int:
     outputs.check(args, inputs=[args.scenario])
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
-            raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
+            raise InputError(
+                f"{what} is {getattr(args, what)}: expected at least {least}", key=what
+            )
     methods = [resolve(text) for text in args.algorithm or _USUAL]
     found = _begun(args, methods)
     try:

@@ -119,7 +119,10 @@ def run(
     how = {"seed": seed, "engine": engine, "precision": precision, **crew._asdict()}
     table = setting.stream if isinstance(setting.stream, Table) else None
     if table is None and baselines is not None and beside:
-        raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
+        raise InputError(
+            f"baselines is {baselines!r}: expected none, since only tables have them",
+            key="baselines",
+        )
     if table is not None:
         require_times(beside, table)
     others = at_shares(setting, label_shares)
@@ -276,12 +279,16 @@ def _raced(
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
     """Return when newcomers join; impossible requests are refused before the long work."""
     if isinstance(scenario, Scenario) and scenario.faults:
-        raise InputError("cold starts are for fleets without faults: ask for no cold starts")
+        raise InputError(
+            f"cold_starts is {count}, but they are for fleets without faults: expected 0",
+            key="cold_starts",
+        )
     starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
-            "cold starts are for algorithms that can be compiled, and none of these can: add one "
-            "that can, or ask for no cold starts"
+            f"cold_starts is {count}, but they are for algorithms that can be compiled, and none "
+            f"of these can: add one that can, or take 0",
+            key="cold_starts",
         )
     return starts
 
@@ -414,9 +421,9 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
 def _check_kinds(same_world: object, clean: object, report: object) -> None:
     for key, value in (("same_world", same_world), ("clean", clean)):
         if not isinstance(value, bool):
-            raise InputError(f"{key} is {value!r}: expected True or False")
+            raise InputError(f"{key} is {value!r}: expected True or False", key=key)
     if report is not None and not callable(report):
-        raise InputError(f"report is {report!r}: expected a function")
+        raise InputError(f"report is {report!r}: expected a function", key="report")
 
 
 class _Progress:

@@ -88,9 +88,11 @@ def plan(
     if budget is None and error is None:
         raise InputError("a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB")
     if exchange not in get_args(Exchange):
-        raise InputError(unknown("exchange", exchange, get_args(Exchange)))
+        raise InputError(unknown("exchange", exchange, get_args(Exchange)), key="exchange")
     if not 0 <= number("tolerance", tolerance) < math.inf:
-        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
+        raise InputError(
+            f"tolerance is {tolerance!r}: expected a number of dB from 0 on", key="tolerance"
+        )
     key_of(whole("seed", seed))  # a wrong seed is refused now, not in a thread
     _require_all(engine)
     asked = None if budget is None else budget_of(budget)
@@ -118,7 +120,8 @@ def _target(given: float | str, scenario: Setting) -> float:
     if error > 0 and not raw:
         raise InputError(
             f"error is {error:g} dB: expected one below 0 dB, from where on a model is of use; did "
-            f"you mean -{error:g}dB?"
+            f"you mean -{error:g}dB?",
+            key="error",
         )
     return error
 
@@ -128,7 +131,8 @@ def _require_all(engine: str) -> None:
     if all(engine_of(name).on_card for name in preferred(engine)):
         raise InputError(
             f"the {engine} engine does not know bounded servers, which a plan tries at its end: "
-            f"give {engine},{ENGINE}"
+            f"give {engine},{ENGINE}",
+            key="engine",
         )
 
 

@@ -61,7 +61,9 @@ def race(
     setting, given = setting_of(scenario), methods_of(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
     if not 0 <= tolerance < np.inf:
-        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
+        raise InputError(
+            f"tolerance is {tolerance!r}: expected a number of dB from 0 on", key="tolerance"
+        )
     key_of(seed)  # a wrong seed is refused now, not in a thread
     unraced = _unraced(given, setting, tolerance)
     try:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
@@ -82,12 +83,10 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
     seed: int = 0,  # noqa: ARG001 (an engine's interface; the family draws no numbers)
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
-    settled = settle(resolve(method), step_size, max_age)
+    settled = settle(resolve(method), *REPLAYED)
     simulation = Simulation.over(trace.sparse(), [settled], "float64")
     return outcome(simulation, trace)
 
