@@ -152,7 +152,7 @@ class ShownColumn(NamedTuple):
     # Its name in files; several names are for the parts of an estimate: the mean, its interval, the
     # number of runs.
     key: str | tuple[str, ...]
-    head: str = ""  # the heading, for people
+    head: str | None = None  # the heading, for people; None: the column is in files alone
     form: CellForm = WORDS
     unit: str = ""
     best: Literal["least", "most"] | None = None  # which of its numbers is marked as the best
@@ -166,7 +166,7 @@ class ShownColumn(NamedTuple):
     @property
     def heading(self) -> str:
         """The heading with its unit."""
-        return f"{self.head} ({self.unit})" if self.unit else self.head
+        return f"{self.head} ({self.unit})" if self.unit else self.head or ""
 
     def places(self, values: Sequence[Any]) -> set[int]:
         """Return where the best of its numbers stand."""
@@ -203,8 +203,12 @@ class ShownTable:
     def without(self, *keys: str) -> "ShownTable":
         """Return the table without some columns, by their first names in files."""
         kept = [i for i, column in enumerate(self.columns) if column.keys[0] not in keys]
-        rows = [[row[i] for i in kept] for row in self.rows]
+        rows = [[row[i] for i in kept if i < len(row)] for row in self.rows]
         return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
+
+    def _shown(self) -> "ShownTable":
+        """Return the table as people see it: without the columns that are in files alone."""
+        return self.without(*(c.keys[0] for c in self.columns if c.head is None))
 
     def _best(self) -> set[tuple[int, int]]:
         """Return the cells that are the best of their column, by row and column."""
@@ -216,28 +220,30 @@ class ShownTable:
 
     def text(self) -> str:
         """Lay out the table for a terminal; a star marks the best of a column."""
-        best = self._best()
+        shown = self._shown()
+        best, columns = shown._best(), shown.columns
         starred = {i for _, i in best}
 
         def cell(value: Any, j: int, i: int) -> str:
-            column = self.columns[i]
+            column = columns[i]
             said = column.missing if value is None else column.form.text(value)
             # A blank for all others, so that the digits of all numbers stay below each other.
             return said + ("*" if (j, i) in best else " ") if i in starred else said
 
         rows = [
-            [cell(value, j, i) for i, value in enumerate(row)] for j, row in enumerate(self.rows)
+            [cell(value, j, i) for i, value in enumerate(row)] for j, row in enumerate(shown.rows)
         ]
-        left = [i for i, column in enumerate(self.columns) if not column.form.is_number]
-        laid_out = words.table([column.heading for column in self.columns], rows, left)
+        left = [i for i, column in enumerate(columns) if not column.form.is_number]
+        laid_out = words.table([column.heading for column in columns], rows, left)
         return "\n\n".join(filter(None, [self.title, laid_out, *self.notes]))
 
     def html(self) -> str:
         """Return the table for a page; the best of a column is bold."""
-        best, width = self._best(), len(self.columns)
+        shown = self._shown()
+        best, columns, width = shown._best(), shown.columns, len(shown.columns)
 
         def cell(value: Any, j: int, i: int, last: int) -> str:
-            column = self.columns[i]
+            column = columns[i]
             if i == last and last < width - 1:
                 return f"<td colspan={width - i}>{html.escape(value)}</td>"
             said = html.escape(column.missing) if value is None else column.form.page(value)
@@ -246,11 +252,11 @@ class ShownTable:
 
         head = "".join(
             f"<th scope='col'{_side(column)}>{_breakable(column.heading)}</th>"
-            for column in self.columns
+            for column in columns
         )
         body = "".join(
             f"<tr>{''.join(cell(value, j, i, len(row) - 1) for i, value in enumerate(row))}</tr>"
-            for j, row in enumerate(self.rows)
+            for j, row in enumerate(shown.rows)
         )
         return (
             f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
@@ -259,10 +265,14 @@ class ShownTable:
 
     __html__ = html  # what templates with autoescape ask for
 
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns in files."""
+        return [key for column in self.columns for key in column.keys]
+
     def csv(self, path: Path) -> None:
         """Write the table as CSV: every digit, and an empty cell for what there is not."""
-        header = [key for column in self.columns for key in column.keys]
-        write_table(path, header, [list(self._flat(row)) for row in self.rows])
+        write_table(path, self.header, [list(self._flat(row)) for row in self.rows])
 
     def _flat(self, row: Sequence[Any]) -> Iterable[Any]:
         for column, value in zip(self.columns, row, strict=True):
@@ -282,6 +292,11 @@ class ShownTable:
         ]
         told: list[dict[str, Any]] = known(records)
         return told
+
+
+def in_files(keys: Iterable[str | tuple[str, ...]], rows: Iterable[Sequence[Any]]) -> ShownTable:
+    """Return a table for files alone, by the names of its columns there."""
+    return ShownTable([*map(ShownColumn, keys)], [*rows])
 
 
 def _parts(found: _Interval | None) -> dict[str, float] | None:

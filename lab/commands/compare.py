@@ -119,11 +119,11 @@ def _command(plan: "Plan", args: Namespace) -> str:
 
 def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> None:
     from lab.compare.page import build
-    from paofed.report.comparison.judged import save
+    from paofed.report.comparison.judged import every_number
     from paofed.report.comparison.page import figures
     from paofed.report.shared.figures import save_all
 
-    save(found, folder / "compare.csv")
+    every_number(found).csv(folder / "compare.csv")
     drawings = save_all(figures(found), folder)
     worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
     unit = f"Worlds of the judgement: {', '.join(worlds)}."

@@ -14,13 +14,14 @@ import numpy as np
 
 from paofed.cli.shared.progress import say
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.files import require_writable, write_table
+from paofed.files import require_writable
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator, Effect, Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest, short
 from paofed.live.protocol.quantity import Quantity
+from paofed.table import in_files
 from paofed.words import table
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
@@ -80,7 +81,7 @@ def run(args: Namespace) -> int:
         scenario = Scenario.load(name)
         found += held(scenario, realize(scenario))
     if args.out is not None:
-        write_table(args.out, HeldRow._fields, [list(row) for row in found])
+        in_files(HeldRow._fields, found).csv(args.out)
     print(json.dumps([row._asdict() for row in found]) if args.json else _text(found))
     return 0
 

@@ -17,10 +17,10 @@ from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
 from paofed.experiments.paper.claims import CLAIMS, II, Claim, I
 from paofed.experiments.paper.stages import OpenStage, stretched
-from paofed.files import write_table
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
+from paofed.table import in_files
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -124,16 +124,13 @@ class InterpretationStudy:
 
     def save(self, folder: Path) -> None:
         """Write every number as CSV."""
-        write_table(
-            folder / "readings.csv",
-            ["statement", "reading", "mean", "low", "high", "runs", "verdict"],
-            [[j.claim.key, j.interpretation.key, *j.found, j.found.verdict] for j in self.judged()],
-        )
-        write_table(
-            folder / "steps.csv",
-            ["reading", "setting", "algorithm", "step_size", "start_db"],
-            list(self.steps()),
-        )
+        found = [
+            [j.claim.key, j.interpretation.key, j.found, j.found.verdict] for j in self.judged()
+        ]
+        keys = ("statement", "reading", ("mean", "low", "high", "runs"), "verdict")
+        in_files(keys, found).csv(folder / "readings.csv")
+        steps = ("reading", "setting", "algorithm", "step_size", "start_db")
+        in_files(steps, self.steps()).csv(folder / "steps.csv")
 
 
 def joined(default: Result, changed: Result | None, runs: int) -> Result:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paofed.errors import FileError
-from paofed.files import read_text, write_table
+from paofed.files import read_text
 from paofed.simulate.results.estimates import Estimate
+from paofed.table import ShownTable, in_files
 from paofed.words import counted, listed
 
 PAO_FED = ("pao-fed-u", "pao-fed-c")  # the entrants with which others are compared
@@ -70,30 +71,25 @@ def place(one: Judged) -> tuple[str, str]:
     return one.setting, one.purse.tariff
 
 
-HEADER = (
-    "setting", "tariff", "budget", "budget_bytes", "entrant", "word", "bytes", "db", "low", "high",
-    "units", "behind", "behind_low", "behind_high", "verdict", "on_front",
-    "against",
-)  # fmt: skip
-
-
-def save(found: Sequence[Judged], path: Path) -> None:
-    """Write every number as CSV."""
-    write_table(path, list(HEADER), [_row(one) for one in found])
-
-
-def _row(one: Judged) -> list[object]:
-    behind = ("", "", "") if one.behind is None else one.behind[:3]
-    return [
-        one.setting, *one.purse, one.entrant, one.word, one.bytes, *one.error, *behind,
-        one.verdict, "yes" if one.on_front else "no", one.against or "",
+def every_number(found: Sequence[Judged]) -> ShownTable:
+    """Return every number, as `load` reads it."""
+    keys = (
+        "setting", "tariff", "budget", "budget_bytes", "entrant", "word", "bytes",
+        ("db", "low", "high", "units"), ("behind", "behind_low", "behind_high"),
+        "verdict", "on_front", "against",
+    )  # fmt: skip
+    rows = [
+        [one.setting, *one.purse, one.entrant, one.word, one.bytes, one.error, one.behind,
+         one.verdict, "yes" if one.on_front else "no", one.against]
+        for one in found
     ]  # fmt: skip
+    return in_files(keys, rows)
 
 
 def load(path: Path) -> list[Judged]:
-    """Read what `save` wrote."""
+    """Read the CSV of every number."""
     lines = csv.DictReader(read_text(path).splitlines())
-    if tuple(lines.fieldnames or ()) != HEADER:
+    if lines.fieldnames != every_number([]).header:
         raise FileError(
             f"{path} is no comparison: expected a compare.csv of `python -m lab compare`"
         )

@@ -20,9 +20,9 @@ from paofed.report.run.figures import (
     over_lives,
     over_time,
 )
+from paofed.report.run.files import PAGE, every_number
 from paofed.report.run.gains import HOW, extremes, faults_of, gain, horizons, newcomers, stages
 from paofed.report.run.tables import (
-    PAGE,
     by_group,
     by_label_share,
     by_labels,
@@ -31,7 +31,6 @@ from paofed.report.run.tables import (
     in_target_unit,
     of_newcomers,
     recoveries,
-    write_numbers,
 )
 from paofed.report.run.words import again, choices, front, is_open, lead_words
 from paofed.report.shared import figures as draw
@@ -76,7 +75,8 @@ def write(
     for name in PAGE:
         (folder / name).unlink(missing_ok=True)
     drawings = draw.save_all(figures, folder)
-    write_numbers(result, folder, tariff)
+    for name, table in every_number(result, tariff):
+        table.csv(folder / f"{name}.csv")
     if not is_open(result):
         write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
     write_text(folder / "report.html", build(result, drawings, tariff, saved))
@@ -174,7 +174,7 @@ def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
 
 def _over_table(result: TableResult, tariff: Tariff, saved: Path | None) -> dict[str, Any]:
     """Return what only the page of a run over a table says, or says in another way."""
-    advice, lives, cold = advise(result, tariff), result.lives, result.cold_start
+    advice, cold = advise(result, tariff), result.cold_start
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
@@ -190,11 +190,11 @@ def _over_table(result: TableResult, tariff: Tariff, saved: Path | None) -> dict
         "conditions": _conditions(result),
         "target": column(stream["target"]),
         "errors": errors_and_traffic(result, result.progressive, tariff),
-        "in_unit": in_target_unit(result, lives),
+        "in_unit": in_target_unit(result),
         "by_labels": by_labels(advice.by_labels) if advice.by_labels else "",
         "by_share": _by_share(advice) if advice.by_share else "",
         "group": stream.get("group"),
-        "by_group": by_group(lives, advice.method),
+        "by_group": by_group(result.lives, [(advice.method, "device")]),
         "newcomers": of_newcomers(result, cold) if cold is not None else "",
     }
 

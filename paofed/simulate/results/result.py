@@ -15,7 +15,7 @@ from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.metrics import Traffic, decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.errors import FileError, InputError, needs_extra, unknown
-from paofed.files import make_folder, write_table
+from paofed.files import make_folder
 from paofed.simulate.results import forms
 from paofed.simulate.results.citing import cited
 from paofed.simulate.results.estimates import (
@@ -31,7 +31,7 @@ from paofed.simulate.results.lives import OwnUnit
 from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import MODELS, Whose
 from paofed.simulate.results.recovery import Recovery, recoveries
-from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
+from paofed.simulate.results.tables import TableOf, table_of, tidy, to_pandas, to_polars, to_xarray
 from paofed.simulate.results.words import in_short
 from paofed.words import ShapesShown
 
@@ -335,8 +335,7 @@ class Result(ABC):
         "run_curves" has every point of every run, "runs" the end of every run.
         Beside the errors it has the traffic until then, and the bytes on the wire under `tariff`.
         """
-        columns = table_of(self, of, tariff_of(tariff))
-        write_table(Path(path), list(columns), zip(*columns.values(), strict=True))
+        tidy(self, of, tariff_of(tariff)).csv(Path(path))
 
     def to_json(self, tariff: Tariff | str = "payload") -> str:
         """Return what `paofed run --json` prints: the summary and, over a table, advice and more.

@@ -9,6 +9,7 @@ import numpy as np
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError, needs_extra, unknown
+from paofed.table import ShownTable, in_files
 
 if TYPE_CHECKING:
     import polars
@@ -38,6 +39,12 @@ def table_of(result: "Result", of: TableOf, tariff: Tariff) -> Columns:
         ]
         for column in parts[0]
     }
+
+
+def tidy(result: "Result", of: TableOf, tariff: Tariff) -> ShownTable:
+    """Return the same table in rows, as files have it."""
+    columns = table_of(result, of, tariff)
+    return in_files(columns, zip(*columns.values(), strict=True))
 
 
 def _curves(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
