@@ -16,7 +16,8 @@ from paofed.simulate.results.progressive import (
     Progressive,
     Whose,
 )
-from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import SENT_COLUMNS
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import BASELINES
 from paofed.simulate.table.learners_alone import kind_of

@@ -12,8 +12,6 @@ from paofed.errors import InputError, needs_extra, unknown
 from paofed.table import ShownTable, in_files
 
 if TYPE_CHECKING:
-    import polars
-
     from paofed.simulate.results.result import Result
 
 TableOf = Literal["curves", "run_curves", "runs", "finals"]
@@ -108,20 +106,6 @@ _TABLES: Mapping[str, Callable[["Result", str, Tariff], Mapping[str, Any]]] = {
     "runs": _runs,
     "finals": _finals,
 }
-
-
-def to_polars(columns: Columns) -> "polars.DataFrame":
-    """Return the columns as a data frame of polars."""
-    with needs_extra("to_polars"):
-        import polars
-    return polars.DataFrame(columns)
-
-
-def to_pandas(columns: Columns) -> Any:
-    """Return the columns as a data frame of pandas."""
-    with needs_extra("to_pandas"):
-        import pandas as pd
-    return pd.DataFrame(columns)
 
 
 def to_xarray(result: "Result", tariff: Tariff) -> Any:

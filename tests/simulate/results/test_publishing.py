@@ -12,7 +12,8 @@ from paofed.algorithms import OURS
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.citing import ALWAYS, cited, entries
-from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import SENT_COLUMNS
 from tests.natures import small_scenario
 
 ROOT = Path(__file__).parents[3]
