@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from paofed import words
 from paofed.files import write_table
 
-Ends = Literal["half", "brackets", "to"]
+Shown = Literal["half", "brackets", "to"]
 _UNKNOWN, _DIVERGED = "-", "diverged"
 
 
@@ -50,11 +50,11 @@ def significant(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else _UNKNOWN
 
 
-def error(db: float) -> str:
+def error(db: float, unit: str = "") -> str:
     """Write an error in dB: NaN or infinite if an algorithm diverged, -inf if there was none."""
     if math.isfinite(db):
-        return number(db)
-    return str(db) if db < 0 else _DIVERGED
+        return f"{number(db)}{unit}"
+    return f"{db}{unit}" if db < 0 else _DIVERGED
 
 
 def error_if_any(db: float) -> str:
@@ -62,8 +62,23 @@ def error_if_any(db: float) -> str:
     return _UNKNOWN if math.isnan(db) else error(db)
 
 
+def give_or_take(value: float, half: float, digits: int = 2, sign: str = "") -> str:
+    """Write a number with its standard error or half of its interval, where it has one.
+
+    >>> give_or_take(0.5, 0.25, sign="+"), give_or_take(0.5, math.nan)
+    ('+0.50 ± 0.25', '0.50')
+    """
+    said = number(value, digits, sign)
+    return f"{said} ± {number(half, digits)}" if math.isfinite(half) else said
+
+
+def ends(found: _Interval, digits: int = 2) -> str:
+    """Write the ends of an interval, in brackets."""
+    return f"[{number(found.low, digits)}, {number(found.high, digits)}]"
+
+
 def estimated(
-    found: _Interval, ends: Ends = "half", *, digits: int = 2, sign: str = "", unit: str = ""
+    found: _Interval, shown: Shown = "half", *, digits: int = 2, sign: str = "", unit: str = ""
 ) -> str:
     """Write a mean with its interval, where it has one, in one of three ways.
 
@@ -74,13 +89,14 @@ def estimated(
     """
     if not math.isfinite(found.mean):
         return _DIVERGED
+    if shown == "half":
+        return give_or_take(found.mean, (found.high - found.low) / 2, digits, sign) + unit
     mean = f"{number(found.mean, digits, sign)}{unit}"
     if not math.isfinite(found.low):
         return mean
-    if ends == "half":
-        return f"{mean} ± {number((found.high - found.low) / 2, digits)}"
-    low, high = number(found.low, digits), number(found.high, digits)
-    return f"{mean} [{low}, {high}]" if ends == "brackets" else f"{mean} ({low} to {high})"
+    if shown == "brackets":
+        return f"{mean} {ends(found, digits)}"
+    return f"{mean} ({number(found.low, digits)} to {number(found.high, digits)})"
 
 
 def known(value: Any) -> Any:
@@ -131,9 +147,14 @@ def numeric(text: Callable[[Any], str], page: Callable[[Any], str] | None = None
     return CellForm(text, lambda value: typeset(shown(value)))
 
 
-def _gain(ends: Ends, sign: str = "") -> Callable[[_Interval], str]:
+def number_or(word: str) -> CellForm:
+    """Return the form of numbers in which a word stands for one that there is not."""
+    return numeric(lambda value: number(value) if math.isfinite(value) else word)
+
+
+def _gain(shown: Shown, sign: str = "") -> Callable[[_Interval], str]:
     """Write gains, of which some cannot be: where there is nobody to gain on, or both diverged."""
-    return lambda found: _UNKNOWN if math.isnan(found.mean) else estimated(found, ends, sign=sign)
+    return lambda found: _UNKNOWN if math.isnan(found.mean) else estimated(found, shown, sign=sign)
 
 
 WORDS = CellForm(str, html.escape, is_number=False)
@@ -238,7 +259,10 @@ class ShownTable:
         return "\n\n".join(filter(None, [self.title, laid_out, *self.notes]))
 
     def html(self) -> str:
-        """Return the table for a page; the best of a column is bold."""
+        """Return the table for a page; the best of a column is bold.
+
+        It is no template, since results are read and printed where Jinja2 is not installed.
+        """
         shown = self._shown()
         best, columns, width = shown._best(), shown.columns, len(shown.columns)
 

@@ -25,6 +25,7 @@ from paofed.table import (
     ShownColumn,
     ShownTable,
     code,
+    ends,
     in_files,
 )
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
@@ -149,7 +150,7 @@ class Study:
             ShownColumn("verdict", "verdict"),
         )
         rows = [
-            [claim.key, e.mean, f"[{e.low:.2f}, {e.high:.2f}]", claim.shown_unit, found.verdict]
+            [claim.key, e.mean, ends(e), claim.shown_unit, found.verdict]
             for claim, found in self.verdicts()
             for e in [claim.shown(found)]
         ]

@@ -21,7 +21,7 @@ from paofed.experiments.sweep.choice import IN_FILES, Best, Scored, best_of, in_
 from paofed.experiments.sweep.points import Point, worded
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import MODELS, Whose
-from paofed.table import in_files
+from paofed.table import error, in_files
 from paofed.words import MEAN_DB, counted, listed
 
 _MOST_BESTS = 8  # that a prompt shows
@@ -64,8 +64,8 @@ class Swept:
         if not self.whole:
             lines.append(f"  {self.finished.mean():.0%} of it is finished")
         for _, _, best in islice(self.bests(), _MOST_BESTS):
-            error = "diverged" if best.found.diverged else f"{best.found.score.mean:.2f} {MEAN_DB}"
-            lines.append(f"  {best.point}: {error}, the best of {best.among}")
+            said = error(best.found.score.mean, f" {MEAN_DB}")
+            lines.append(f"  {best.point}: {said}, the best of {best.among}")
         return "\n".join(lines)
 
     @cached_property
