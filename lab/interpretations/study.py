@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from paofed.experiments.paper.stages import OpenStage, stretched
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
-from paofed.table import in_files
+from paofed.table import ShownTable, in_files
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -122,15 +121,15 @@ class InterpretationStudy:
                     name, step = described["name"], described["step_size"]
                     yield interpretation.key, setting, name, step, start_db(result, name, start)
 
-    def save(self, folder: Path) -> None:
-        """Write every number as CSV."""
+    def tables(self) -> Iterator[tuple[str, ShownTable]]:
+        """Yield every number, by the names of files."""
         found = [
             [j.claim.key, j.interpretation.key, j.found, j.found.verdict] for j in self.judged()
         ]
         keys = ("statement", "reading", ("mean", "low", "high", "runs"), "verdict")
-        in_files(keys, found).csv(folder / "readings.csv")
+        yield "readings", in_files(keys, found)
         steps = ("reading", "setting", "algorithm", "step_size", "start_db")
-        in_files(steps, self.steps()).csv(folder / "steps.csv")
+        yield "steps", in_files(steps, self.steps())
 
 
 def joined(default: Result, changed: Result | None, runs: int) -> Result:

@@ -21,7 +21,7 @@ from paofed.cli.shared.worlds import add_seed
 from paofed.core.tariffs import TARIFFS
 from paofed.experiments import TOLERANCE
 from paofed.experiments.plan.field import FIELD
-from paofed.files import make_folder, require_folder, write_text
+from paofed.files import require_folder
 from paofed.simulate.engines import announced
 from paofed.simulate.stopping import Interrupted
 
@@ -104,14 +104,18 @@ def run(args: Namespace) -> int:
 def _write(found: "FleetPlan", folder: Path) -> None:
     from paofed.experiments.plan.use import FILE, scenario_file
     from paofed.report.plan import CAPTION, build, front
-    from paofed.report.shared.figures import save_all
+    from paofed.report.shared.figures import write_page
 
     command = shlex.join(["paofed", *sys.argv[1:]])
-    make_folder(folder)
-    drawings = save_all({"plan": (CAPTION, front(found))}, folder)
-    write_text(folder / "plan.html", build(found, drawings["plan"], command))
-    write_text(folder / "plan.json", json.dumps(found.as_json(), indent=1) + "\n")
-    write_text(folder / FILE, scenario_file(found, command))
+    write_page(
+        folder / "plan.html",
+        {"plan": (CAPTION, front(found))},
+        lambda drawings: build(found, drawings["plan"], command),
+        texts={
+            "plan.json": json.dumps(found.as_json(), indent=1) + "\n",
+            FILE: scenario_file(found, command),
+        },
+    )
 
 
 def _text(found: "FleetPlan", folder: Path) -> str:

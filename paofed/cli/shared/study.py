@@ -5,8 +5,7 @@ from pathlib import Path
 from paofed.experiments.paper.claims import II, I
 from paofed.experiments.paper.study import Study
 from paofed.files import write_text
-from paofed.report.comparison.judged import published
-from paofed.report.comparison.page import figures, in_short
+from paofed.report.comparison.page import figures, in_short, published
 from paofed.report.paper.figures import gallery
 from paofed.report.paper.page import Beyond, build
 from paofed.report.run.words import as_table

@@ -9,9 +9,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
-from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
-from paofed.report.run.advice_words import fleet_command, in_unit, labels, sentences, whether
+from paofed.report.run.advice_words import (
+    better,
+    fleet_command,
+    in_unit,
+    labels,
+    sentences,
+    whether,
+)
 from paofed.report.run.figures import (
     against_traffic,
     by_device,
@@ -20,8 +26,8 @@ from paofed.report.run.figures import (
     over_lives,
     over_time,
 )
-from paofed.report.run.files import PAGE, every_number
 from paofed.report.run.gains import HOW, extremes, faults_of, gain, horizons, newcomers, stages
+from paofed.report.run.page_files import PAGE, every_number
 from paofed.report.run.tables import (
     by_group,
     by_label_share,
@@ -71,15 +77,17 @@ def write(
     it.
     """
     tariff = tariff_of(tariff)
+    scenario = result.provenance["scenario"]
     figures = gallery(result, tariff)
     for name in PAGE:
         (folder / name).unlink(missing_ok=True)
-    drawings = draw.save_all(figures, folder)
-    for name, table in every_number(result, tariff):
-        table.csv(folder / f"{name}.csv")
-    if not is_open(result):
-        write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
-    write_text(folder / "report.html", build(result, drawings, tariff, saved))
+    draw.write_page(
+        folder / "report.html",
+        figures,
+        lambda drawings: build(result, drawings, tariff, saved),
+        every_number(result, tariff),
+        {} if is_open(result) else {"scenario.toml": to_toml(scenario)},
+    )
 
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
@@ -274,12 +282,7 @@ def _told(found: Estimate) -> str:
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
         runs = counted(found.runs, "run")
         return f"no better and no worse, as far as {runs} can tell: {interval(found)} dB"
-    better = found.mean > 0
-    how = f"{number(abs(found.mean))} dB {'better' if better else 'worse'}"
-    if found.runs < 2:
-        return f"{how}, in one run"
-    low, high = (found.low, found.high) if better else (-found.high, -found.low)
-    return f"{how} [{number(low)}, {number(high)}]"
+    return f"{better(found)}, in one run" if found.runs < 2 else better(found)
 
 
 def _counted_in(tariff: Tariff) -> str:

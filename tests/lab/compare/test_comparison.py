@@ -9,7 +9,7 @@ import pytest
 from lab.compare.comparison import Plan, run_comparison
 from lab.compare.page import build
 from lab.compare.settings import FULL, Extent
-from paofed.report.comparison.judged import Judged, every_number, load
+from paofed.report.comparison.page import Judged, every_number, load
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
 from paofed.table import code
