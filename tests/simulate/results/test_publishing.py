@@ -71,6 +71,13 @@ def test_a_table_for_latex_has_paired_intervals(result: Result) -> None:
         result.to_latex("fedsgd")
 
 
+def test_without_any_error_nothing_has_diverged(result: Result) -> None:
+    exact = replace(result, mse=np.zeros_like(result.mse))
+    for shown in (exact.to_latex(), repr(exact), exact._repr_html_()):
+        assert re.search("[-\u2212]inf", shown)
+    assert "diverged" not in repr(exact) + exact._repr_html_()
+
+
 def test_names_cannot_break_latex_and_diverged_runs_are_told(result: Result) -> None:
     named = [{"name": name} for name in ("a_b:x=5%&{}", r"c\d")]
     mse = result.mse.copy()
