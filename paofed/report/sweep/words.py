@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
-from paofed.experiments.sweep.choice import Best
+from paofed.experiments.sweep.choice import IN_FILES, Best
 from paofed.experiments.sweep.points import Point, worded
 from paofed.experiments.sweep.swept import Swept
 from paofed.table import (
@@ -18,6 +18,7 @@ from paofed.table import (
     ShownTable,
     at_most,
     estimated,
+    in_files,
     known,
 )
 from paofed.words import MEAN_DB, counted, listed
@@ -94,19 +95,15 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
 
 def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> ShownTable:
     """Return the best of each method as files have it: every setting and every number."""
-    keys: list[str | tuple[str, ...]] = ["method", *swept.keys, "algorithm", "worlds", "db"]
-    keys += ["db_se", "low", "high", "among", "diverged", "near", "at_most"]
-    keys += [("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"), "bytes", "tariff"]
-    rows = []
-    for method, _, best, sent in lines:
-        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
-        score, error = best.found[1:]
-        rows.append([
-            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
-            score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
-            tariff.name,
-        ])  # fmt: skip
-    return ShownTable([*map(ShownColumn, keys)], rows)
+    keys = ("method", *swept.keys, "algorithm", *IN_FILES, "among", "diverged", "near", "at_most")
+    fresh = ("fresh_db", "fresh_low", "fresh_high", "fresh_worlds")
+    rows = [
+        [method, *best.point.in_files(swept.keys), swept.algorithm(best.point),
+         *best.found.in_files, best.among, best.diverged, len(best.near), best.at_most,
+         best.fresh, sent, tariff.name]
+        for method, _, best, sent in lines
+    ]  # fmt: skip
+    return in_files([*keys, fresh, "bytes", "tariff"], rows)
 
 
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
