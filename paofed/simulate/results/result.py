@@ -12,8 +12,9 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.metrics import Traffic, decibels
+from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
+from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
 from paofed.simulate.results import forms
