@@ -12,8 +12,8 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.metrics import Traffic
 from paofed.core.tariffs import Tariff, tariff_of
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.experiments.sweep import forms
 from paofed.experiments.sweep.axes import same

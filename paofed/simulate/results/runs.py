@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.metrics import Traffic, decibels
+from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, Wire, tariff_of
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.simulate.results.estimates import (
     Estimate,
