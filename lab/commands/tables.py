@@ -8,7 +8,6 @@ devices' models on samples to come, paired with the best baseline device by devi
 import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.table_result import TableResult
-from paofed.simulate.stopping import Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, parts_of
 from paofed.simulate.table.baselines import chosen
 from paofed.simulate.table.comparisons import require_times
 from paofed.simulate.table.learners_alone import kind_of, without_contacts
@@ -54,7 +53,7 @@ BEFORE: Mapping[str, Any] = {
     "step_size": 0.4,
 }
 WITHIN = 0.3  # dB: a setting nearer than this to the best baseline counts as good as it
-_ENDS = (0.4, 0.8, 0.9, 1.0)  # about when each part of the work ends, for honest progress
+_PARTS = 0.4, 0.4, 0.1, 0.1  # about how long each part of the work takes, for honest progress
 
 
 class Score(NamedTuple):
@@ -228,7 +227,7 @@ def compared(
     that was best for LMS.
     """
     setting = scenario.replace(**RECOMMENDED)
-    parts = (part_of(report, begin, end) for begin, end in pairwise((0.0, *_ENDS)))
+    parts = iter(parts_of(report, _PARTS))
     won = race(setting, CANDIDATES, seed=seed, workers=workers, report=next(parts))
 
     def lives_of(setting: Scenario, method: str | Algorithm, beside: Any) -> Lives:

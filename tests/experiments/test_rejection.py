@@ -22,7 +22,9 @@ from tests.effort import effort
 CANDIDATES, ROUNDS = 5, 4
 
 
-def standings(*scores: float, spread: float = 0.1, payloads: tuple[float, ...] = ()) -> Standings:
+def standings(
+    *scores: float, spread: float = 0.1, payloads: tuple[float, ...] = ()
+) -> Standings[str]:
     """Candidates in eight units whose values are their scores and noise of their own."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(len(scores), 8))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paofed.algorithms import Algorithm
+from paofed.experiments.candidates import Axes
 from paofed.experiments.trials import Tried
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
@@ -42,7 +43,7 @@ class Race:
     where: str
     units: str  # what the intervals are over
     tolerance: float  # dB that a cheaper candidate may be worse and still win
-    options: Mapping[str, tuple[Any, ...]]  # values tried by option; empty for named candidates
+    options: Axes  # values tried by option; empty for named candidates
     methods: Mapping[str, Algorithm] = field(repr=False)  # all candidates by name; not in JSON
     tried: tuple[Tried, ...] = ()  # the best first
     at_most: float = math.inf  # dB by which anything tried can be better than the winner

@@ -222,8 +222,8 @@ class MethodRun:
             (self._up, method.uplink.init(sizes.up)),
             (self._down, method.downlink.init(sizes.down)),
         ):
-            for every, one in zip(states, state, strict=True):
-                every[client] = one
+            for arrays, first in zip(states, state, strict=True):
+                arrays[client] = first
         self._joined[client] = True
 
     def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
