@@ -307,7 +307,7 @@ class ShownTable:
 
     def csv(self, path: Path) -> None:
         """Write the table as CSV: every digit, and an empty cell for what there is not."""
-        write_table(path, self.header, [list(self._flat(row)) for row in self.rows])
+        write_table(path, self.header, map(self._flat, self.rows))
 
     def _flat(self, row: Sequence[Any]) -> Iterable[Any]:
         for column, value in zip(self.columns, row, strict=True):

@@ -187,13 +187,9 @@ class Study:
         yield "best-steps", self.best_table()
         yield "theory", in_files(["inputs", "algorithm", "tick", *COLUMNS], theory)
         if (steps := self.steps) is not None:
-            yield (
-                "step-sizes",
-                in_files(
-                    ["bound", "set_by_client", "expands_on_average_above", "never_expands_up_to"],
-                    [[steps.bound, steps.client, steps.typical, NEVER_EXPANDS]],
-                ),
-            )
+            bounds = [steps.bound, steps.client, steps.typical, NEVER_EXPANDS]
+            keys = ("bound", "set_by_client", "expands_on_average_above", "never_expands_up_to")
+            yield "step-sizes", in_files(keys, [bounds])
         for setting, result in self.results.items():
             yield f"curves-{setting}", tidy(result, "curves", PAYLOAD)
 
