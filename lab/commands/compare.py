@@ -56,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare unit by unit, then write what is found."""
+    """Compare job by job, then write what is found."""
     from lab.compare.comparison import Plan, run_comparison
     from lab.study_folder import crew_in_folder
 
@@ -126,8 +126,8 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
     save(found, folder / "compare.csv")
     drawings = save_all(figures(found), folder)
     worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
-    unit = f"Worlds of the judgement: {', '.join(worlds)}."
-    write_text(folder / "compare.html", build(found, drawings, command, unit))
+    judged_on = f"Worlds of the judgement: {', '.join(worlds)}."
+    write_text(folder / "compare.html", build(found, drawings, command, judged_on))
 
 
 def _print(found: "list[Judged]", folder: Path) -> None:
