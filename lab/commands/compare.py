@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare unit by unit, then write what is found."""
+    """Compare job by job, then write what is found."""
     from lab.compare.comparison import Plan, run_comparison
     from lab.study_folder import crew_in_folder
 
@@ -122,11 +122,11 @@ def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> N
     from paofed.report.shared.figures import write_page
 
     worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
-    unit = f"Worlds of the judgement: {', '.join(worlds)}."
+    judged_on = f"Worlds of the judgement: {', '.join(worlds)}."
     write_page(
         folder / "compare.html",
         figures(found),
-        lambda drawings: build(found, drawings, command, unit),
+        lambda drawings: build(found, drawings, command, judged_on),
         [("compare", every_number(found))],
     )
 

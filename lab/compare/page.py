@@ -17,7 +17,7 @@ from paofed.words import MEAN_DB, size
 
 
 def build(
-    found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, units: str
+    found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, judged_on: str
 ) -> str:
     """Return the whole page."""
     return page(
@@ -28,7 +28,7 @@ def build(
         figures=[*drawn(drawings).values()],
         digest=digest_table(found),
         worlds=worlds(found),
-        units=units,
+        judged_on=judged_on,
         places={
             f"{setting}, {tariff}": _table(list(group))
             for (setting, tariff), group in groupby(found_in_order(found), key=place)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Amount(NamedTuple):
-    """How much is run in each unit."""
+    """How much is run of an interpretation."""
 
     runs: int
     trials: int  # runs of each step size that is tried

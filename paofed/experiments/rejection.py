@@ -26,7 +26,7 @@ Student = Callable[[int], float]
 class Standing(NamedTuple):
     """What is known of a candidate after a round."""
 
-    values: FloatArray  # by unit, in dB: the less, the better
+    values: FloatArray  # by world, device or block of time, in dB: the less, the better
     payload: float  # bytes of a run, both ways
     kept: int = 0  # numbers that a device keeps
     doubt: float = 0.0  # bytes by which the mean of the payload may be off by chance, either way
@@ -43,7 +43,7 @@ class Standing(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Whether the candidate has no finite error in some unit."""
+        """Whether the candidate has no finite error somewhere."""
         return not np.isfinite(self.values).all()
 
 
@@ -61,7 +61,7 @@ def student_of_race(candidates: int, rounds: int, error: float = ERROR) -> Stude
 
 
 def behind(one: Standing, other: Standing, student: Student | None = None) -> Estimate:
-    """Return by how many dB one candidate is worse than another, unit by unit."""
+    """Return by how many dB one candidate is worse than another, pair by pair."""
     with np.errstate(invalid="ignore"):
         return estimate(one.values - other.values, student=student)
 

@@ -77,7 +77,7 @@ class Tried:
 
     candidate: str
     score: Estimate  # with its 95 % interval
-    # DB behind the winner, unit by unit, when both were last run; an interval of the race.
+    # DB behind the winner, pair by pair, when both were last run; an interval of the race.
     behind: Estimate
     payload: float  # bytes of a run, both ways
     kept: int  # numbers that a device keeps

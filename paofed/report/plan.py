@@ -80,7 +80,7 @@ def front(plan: FleetPlan) -> Figure:
     _cut(axes, plan)
     tariff = tariff_of(plan.tariff)
     axes.set_xlabel(literal(f"per {plan.period} and device: {tariff.words or tariff.name}"))
-    axes.set_ylabel(score_name(plan.units))
+    axes.set_ylabel(score_name(plan.over))
     axes.set_title(literal(plan.scenario.name))
     handles, labels = axes.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
@@ -160,7 +160,7 @@ def _front(plan: FleetPlan) -> ShownTable:
         ShownColumn("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
         ShownColumn("most", f"budget {_per(plan)}", spent),
         ShownColumn("spends", f"spends {_per(plan)}", spent),
-        ShownColumn("error", score_name(plan.units), ESTIMATE),
+        ShownColumn("error", score_name(plan.over), ESTIMATE),
         ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
         ShownColumn("at_most", "doubt", AT_MOST, "dB"),
         ShownColumn("alike", "may be as good", COUNT),
@@ -186,7 +186,7 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> ShownTable:
     columns = (
         ShownColumn("candidate", "candidate", NAME),
         ShownColumn("payload", f"spends {_per(plan)}", _of_bytes(plan)),
-        ShownColumn("score", score_name(plan.units), ESTIMATE),
+        ShownColumn("score", score_name(plan.over), ESTIMATE),
         ShownColumn("behind", "behind the winner", ESTIMATE, "dB"),
         ShownColumn("worlds", "worlds", COUNT),
         ShownColumn("dropped", "dropped"),

@@ -48,7 +48,7 @@ def guard(
 ) -> list[Decided]:
     """Give the winners bounds where these cost no more than the tolerance.
 
-    `independent` says whether the worlds or units met here had no part in who won.
+    `independent` says whether what is met here (worlds, devices, time) had no part in who won.
     """
     bounded = {
         one.winner: one.winner._replace(setup=guarded(one.winner.setup))

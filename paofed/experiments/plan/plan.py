@@ -237,7 +237,7 @@ class _Planning:
                 runs=_GUARDS,
                 number=_GUARDED,
                 tolerance=asked.tolerance,
-                independent=self._arena.units == "worlds",
+                independent=self._arena.over == "worlds",
                 report=self._parts[-2],
             )
         return judge(
@@ -274,7 +274,7 @@ class _Planning:
             tariff=asked.tariff.word or asked.tariff.name,
             target=asked.target,
             where=self._arena.where,
-            units=self._arena.units,
+            over=self._arena.over,
             tolerance=asked.tolerance,
             worlds=worlds,
             usual=str(asked.usual),

@@ -44,7 +44,7 @@ class FleetPlan:
     tariff: str
     target: float | None  # the error that was asked for, in dB
     where: str  # where the race was, in words
-    units: str  # what the intervals are over
+    over: str  # what the intervals are over: worlds, devices or blocks of time
     tolerance: float
     offers: tuple[Offer, ...]  # the cheapest first
     chosen: Offer
@@ -93,7 +93,7 @@ class FleetPlan:
         said = (
             f"{best.candidate.setup}, {best.contacts * self.ticks:.3g} contacts/{self.period} of a "
             f"device ({best.candidate.contacts:.0%} of those there can be): "
-            f"{score_said(best.error, self.units)} for {self.in_time(best.spends)}"
+            f"{score_said(best.error, self.over)} for {self.in_time(best.spends)}"
         )
         judged = f"on {self.worlds} fresh worlds" if self.worlds else "not judged on fresh worlds"
         return f"{self._verdict}{said}, {judged}; {self._doubt(best)}"
@@ -124,7 +124,7 @@ class FleetPlan:
             ShownColumn("contacts", "contacts", numeric(lambda rate: f"{rate:.3g}/{self.period}")),
             ShownColumn("most", "budget", numeric(self.in_time)),
             ShownColumn("spends", "spends", numeric(self.in_time)),
-            ShownColumn("error", score_name(self.units), ESTIMATE),
+            ShownColumn("error", score_name(self.over), ESTIMATE),
             ShownColumn("gain", "gain", ESTIMATE, "dB"),
             ShownColumn("doubt", "doubt", numeric(_doubted)),
         )
@@ -143,7 +143,7 @@ class FleetPlan:
         told = (
             "gain: over the line above, in the same worlds; doubt: by how many dB other settings "
             "tried within the budget can be better, and how many of them could not be told from "
-            f"these (alike); intervals of 95 %, over {self.units}"
+            f"these (alike); intervals of 95 %, over {self.over}"
         )
         return ShownTable(columns, rows, notes=(told,)).text()
 
@@ -201,7 +201,7 @@ class FleetPlan:
             "period": self.period,
             "tolerance": self.tolerance,
             "where": self.where,
-            "units": self.units,
+            "units": self.over,
             "fresh_worlds": self.worlds,
             "chosen": _told(self.chosen),
             "offers": [_told(one) for one in self.offers],

@@ -129,7 +129,7 @@ class _Racing:
             self._unraced,
             winner=winner,
             where=self._arena.where,
-            units=self._arena.units,
+            over=self._arena.over,
             tried=trials.tried(winner, self._runs),
             at_most=at_most(trials.history, winner, trials.student),
             fresh=fresh,
@@ -152,5 +152,5 @@ def _unraced(given: Sequence[Setup | Algorithm], setting: Setting, tolerance: fl
         options = {key: tuple(dict.fromkeys(v[key] for v in values)) for key in asks(alone)}
     usual = next(iter(methods))
     asked = tuple(str(one) if isinstance(one, Setup) else one.name for one in given)
-    return Race(asked=asked, winner=usual, usual=usual, where="", units="", tolerance=tolerance,
+    return Race(asked=asked, winner=usual, usual=usual, where="", over="", tolerance=tolerance,
                 options=options, methods=methods)  # fmt: skip

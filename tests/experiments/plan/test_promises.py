@@ -173,7 +173,7 @@ def test_two_races_together_are_wrong_as_rarely_as_is_said(cost: float) -> None:
     assert wrong <= part * races + 5 * math.sqrt(races * part * (1 - part))
 
 
-def test_over_the_same_units_all_that_might_have_won_share_what_can_be_wrong() -> None:
+def test_over_the_same_devices_all_that_might_have_won_share_what_can_be_wrong() -> None:
     """The second race then has no worlds of its own: the more took part in the first, the wider."""
     setup = Setup("pao-fed-u1").with_(shared=4, exchange="live")
     many = [Candidate(setup, 1 / n) for n in range(1, 50)]
