@@ -18,8 +18,7 @@ from paofed.experiments.paper.claims import FULL, II, QUICK, I
 from paofed.experiments.paper.stages import OpenStage, run_study
 from paofed.experiments.paper.study import Study
 from paofed.files import make_folder, write_text
-from paofed.report.comparison.judged import published
-from paofed.report.comparison.page import figures, in_short
+from paofed.report.comparison.page import figures, in_short, published
 from paofed.report.paper.figures import gallery
 from paofed.report.paper.page import Beyond, build
 from paofed.report.run.words import as_table

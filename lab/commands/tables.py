@@ -20,7 +20,7 @@ from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.experiments.race.race import race
 from paofed.experiments.race.record import Race, lms_step
-from paofed.files import require_writable, write_table
+from paofed.files import require_writable
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import Estimate, pooled_gain
@@ -31,7 +31,7 @@ from paofed.simulate.stopping import Report, ignored, part_of
 from paofed.simulate.table.baselines import chosen
 from paofed.simulate.table.comparisons import require_times
 from paofed.simulate.table.learners_alone import kind_of, without_contacts
-from paofed.table import estimated
+from paofed.table import estimated, in_files
 from paofed.words import counted, table
 from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
@@ -187,7 +187,7 @@ def _write(found: list[Compared], path: Path | None) -> None:
     if path is None:
         return
     lines = [_line(one) for one in found]
-    write_table(path, list(lines[0]), [list(line.values()) for line in lines])
+    in_files(lines[0], [[*line.values()] for line in lines]).csv(path)
 
 
 def _line(one: Compared) -> dict[str, object]:

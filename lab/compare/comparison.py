@@ -12,7 +12,7 @@ from lab.compare.settings import COSTLY, Extent, setting_of
 from paofed.experiments.arena import Arena, arena_of
 from paofed.experiments.candidates import Entrant
 from paofed.experiments.experiment import Experiment, spent
-from paofed.report.comparison.judged import Judged, Purse
+from paofed.report.comparison.page import Judged, Purse
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, part_of
 from paofed.world.scenario import Scenario

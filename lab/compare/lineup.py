@@ -12,7 +12,7 @@ from paofed.algorithms import taken_by
 from paofed.errors import InputError, unknown
 from paofed.experiments.candidates import Axes, Entrant
 from paofed.experiments.sweep.axes import Span, axis_from_text
-from paofed.report.comparison.judged import PAO_FED
+from paofed.report.comparison.page import PAO_FED
 
 SEARCH = 24  # the number of candidates of an entrant, and the most of one that shares sums
 

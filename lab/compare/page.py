@@ -3,8 +3,14 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.comparison.judged import Judged, found_in_order, place, summary, worlds
-from paofed.report.comparison.page import digest_table
+from paofed.report.comparison.page import (
+    Judged,
+    digest_table,
+    found_in_order,
+    place,
+    summary,
+    worlds,
+)
 from paofed.report.shared.pages import drawn, page
 from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, ShownColumn, ShownTable
 from paofed.words import MEAN_DB, size

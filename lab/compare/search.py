@@ -15,7 +15,7 @@ from paofed.experiments import TOLERANCE
 from paofed.experiments.arena import Arena
 from paofed.experiments.experiment import Experiment, spent
 from paofed.experiments.rejection import Standing, student_of_race, survivors, winner_of, within
-from paofed.report.comparison.judged import Purse
+from paofed.report.comparison.page import Purse
 from paofed.simulate.results.result import Result
 from paofed.simulate.stopping import Report, part_of
 from paofed.world.worlds import Setting

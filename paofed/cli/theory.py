@@ -17,7 +17,7 @@ from paofed.cli.shared import outputs
 from paofed.cli.shared.progress import Progress, say
 from paofed.cli.shared.worlds import add_world
 from paofed.errors import InputError
-from paofed.files import write_table
+from paofed.table import in_files
 from paofed.words import counted
 from paofed.world.names import PRESETS
 
@@ -130,7 +130,7 @@ def _show(args: Namespace, found: "Foretold") -> None:
     beside = found.beside
     if args.csv is not None:
         curves = beside.curves(beside.names[0])
-        write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
+        in_files(["algorithm", "tick", *curves], beside.rows()).csv(args.csv)
     if args.figure is not None:
         from paofed.report.paper.figures import mean_and_learning
         from paofed.report.shared.figures import save

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 
 

@@ -14,15 +14,14 @@ from paofed.experiments.plan.record import FleetPlan, Offer
 from paofed.experiments.plan.use import FILE, advice, commands, scenario_file
 from paofed.experiments.race.record import score_name
 from paofed.experiments.trials import Tried
-from paofed.files import make_folder, write_text
-from paofed.report.shared.figures import legend_beside, literal, save_all
+from paofed.report.shared.figures import legend_beside, literal, write_page
 from paofed.report.shared.pages import Illustration, page
 from paofed.report.shared.style import Drawing, styled
 from paofed.table import (
+    AT_MOST,
     COUNT,
     ESTIMATE,
     NAME,
-    NUMBER,
     CellForm,
     ShownColumn,
     ShownTable,
@@ -43,11 +42,15 @@ _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
 
 def write(plan: FleetPlan, folder: Path, command: str) -> None:
     """Write the page, its figure, all numbers and the scenario; `command` is what repeats them."""
-    make_folder(folder)
-    drawings = save_all({"plan": (CAPTION, front(plan))}, folder)
-    write_text(folder / "plan.html", build(plan, drawings["plan"], command))
-    write_text(folder / "plan.json", json.dumps(plan.as_json(), indent=1) + "\n")
-    write_text(folder / FILE, scenario_file(plan, command))
+    write_page(
+        folder / "plan.html",
+        {"plan": (CAPTION, front(plan))},
+        lambda drawings: build(plan, drawings["plan"], command),
+        texts={
+            "plan.json": json.dumps(plan.as_json(), indent=1) + "\n",
+            FILE: scenario_file(plan, command),
+        },
+    )
 
 
 @styled
@@ -159,11 +162,11 @@ def _front(plan: FleetPlan) -> ShownTable:
         ShownColumn("spends", f"spends {_per(plan)}", spent),
         ShownColumn("error", score_name(plan.units), ESTIMATE),
         ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
-        ShownColumn("doubt", "doubt", NUMBER, "dB"),
+        ShownColumn("at_most", "doubt", AT_MOST, "dB"),
         ShownColumn("alike", "may be as good", COUNT),
     )
     rows = [
-        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
+        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.at_most,
          len(one.alike)]
         for one in plan.offers
     ]  # fmt: skip

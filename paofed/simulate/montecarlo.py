@@ -28,7 +28,8 @@ from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.outcome import versions
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import Clean, Result, usual_every
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import Clean, usual_every
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.world_result import WorldResult
 from paofed.simulate.spread.crew import Crew, checked

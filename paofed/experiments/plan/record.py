@@ -11,7 +11,7 @@ from paofed.experiments.plan.field import Candidate, step_of
 from paofed.experiments.race.record import compared, plain, score_name, score_said
 from paofed.experiments.trials import Tried
 from paofed.simulate.results.estimates import Estimate
-from paofed.table import ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known, numeric
+from paofed.table import ESTIMATE, ShownColumn, ShownTable, at_most, estimated, known, numeric
 from paofed.words import counted, listed, size
 from paofed.world.worlds import Setting
 
@@ -33,13 +33,6 @@ class Offer:
     alike: tuple[str, ...]
     guards: Estimate | None  # dB that the bounds of a new fleet cost; None: bounds were not tried
     guarded: bool  # whether the settings have these bounds
-
-    @property
-    def doubt(self) -> float:
-        """The dB by which anything tried can be better, rounded up; 0 where all else is worse."""
-        return (
-            math.ceil(100 * max(self.at_most, 0.0)) / 100 if self.at_most < math.inf else math.inf
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +113,7 @@ class FleetPlan:
             return "others for so many bytes may be better"
         if offer.at_most <= 0:
             return "all else that was tried within that budget was worse (95 %)"
-        most = f"{offer.doubt:.2f} dB (95 %)"
+        most = f"{at_most(offer.at_most)} dB (95 %)"
         return f"nothing tried within that budget is better by more than {most}"
 
     @property
@@ -133,7 +126,7 @@ class FleetPlan:
             ShownColumn("spends", "spends", numeric(self.in_time)),
             ShownColumn("error", score_name(self.units), ESTIMATE),
             ShownColumn("gain", "gain", ESTIMATE, "dB"),
-            ShownColumn("doubt", "doubt", WHOLE, missing="unknown"),
+            ShownColumn("doubt", "doubt", numeric(_doubted)),
         )
         rows = [
             [
@@ -143,7 +136,7 @@ class FleetPlan:
                 one.spends,
                 one.error,
                 one.gain,
-                f"{one.doubt:.2f}, {len(one.alike)} alike" if one.doubt < math.inf else None,
+                (one.at_most, len(one.alike)),
             ]
             for one in self.offers
         ]
@@ -222,6 +215,12 @@ class FleetPlan:
         }
         values: dict[str, Any] = known(told)
         return values
+
+
+def _doubted(doubt: tuple[float, int]) -> str:
+    """Write by how many dB others can be better, and how many cannot be told from an offer."""
+    most, alike = doubt
+    return f"{at_most(most)}, {alike} alike" if most < math.inf else "unknown"
 
 
 def _told(offer: Offer) -> dict[str, Any]:

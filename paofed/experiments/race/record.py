@@ -9,7 +9,17 @@ from paofed.algorithms import Algorithm
 from paofed.experiments.trials import Tried
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
-from paofed.table import BYTES, COUNT, ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known
+from paofed.table import (
+    BYTES,
+    COUNT,
+    ESTIMATE,
+    WHOLE,
+    ShownColumn,
+    ShownTable,
+    at_most,
+    estimated,
+    known,
+)
 from paofed.words import MEAN_DB, listed
 
 
@@ -120,8 +130,7 @@ class Race:
             return "all else that was tried was worse (95 %)"
         if not math.isfinite(self.at_most):
             return "too little was run to say how good the others are"
-        most = math.ceil(100 * self.at_most) / 100
-        return f"nothing tried was better by more than {most:.2f} dB (95 %)"
+        return f"nothing tried was better by more than {at_most(self.at_most)} dB (95 %)"
 
     def as_json(self) -> dict[str, Any]:
         """Return everything in plain values, and in words; what is not known is None."""

@@ -48,6 +48,10 @@ class Point(NamedTuple):
         """
         return " ".join([self.method, *(f"{k}={worded(v)}" for k, v in self.values.items())])
 
+    def in_files(self, keys: Sequence[str]) -> list[str | None]:
+        """Return its values of some keys, as files have them."""
+        return [worded(self.values[key]) if key in self.values else None for key in keys]
+
 
 class Layout(NamedTuple):
     """All points of a sweep, and what is run for each of them."""

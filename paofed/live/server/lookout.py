@@ -5,12 +5,9 @@ Another thread makes the page of it.
 """
 
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from paofed.errors import FileError
-from paofed.files import read_text, write_text
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.methods import opened
 from paofed.live.journal.roster import Member
@@ -19,12 +16,9 @@ from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.validated import validated
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.server.clock import at_present
-from paofed.live.server.history import History, Watch, remembered
+from paofed.live.server.history import History, Watch, remembered, starts
 from paofed.live.server.status import ServiceStatus, Status
 from paofed.live.server.validation import Validation, validation_of
-
-STARTS = "starts"  # the file that says when the server was started
-_MOST_STARTS = 100  # how many starts are kept
 
 
 class Mark(NamedTuple):
@@ -114,22 +108,3 @@ def marks(store: Store, folder: Path) -> tuple[Mark, ...]:
     epochs = [Mark(epoch.time, f"the fleet: {epoch.why}") for epoch in store.epochs.all()]
     begun = [Mark(start, "the server was started") for start in starts(folder)]
     return tuple(sorted([*epochs, *begun]))
-
-
-def starts(folder: Path) -> list[float]:
-    """Return the last starts, in seconds since 1970, the oldest first.
-
-    Nothing depends on their file, a few lines of text in the fleet's folder: it shows people in
-    their charts why something changed. If it is missing or damaged, nothing is shown, and the next
-    start begins another file.
-    """
-    with suppress(FileError, ValueError):
-        return sorted(float(line) for line in read_text(folder / STARTS).splitlines())
-    return []
-
-
-def started(folder: Path, now: float) -> None:
-    """Note a start; if the disk is full, say, it is not noted."""
-    kept = [*starts(folder), now][-_MOST_STARTS:]
-    with suppress(FileError, OSError):
-        write_text(folder / STARTS, "".join(f"{start:.1f}\n" for start in kept))

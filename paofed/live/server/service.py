@@ -33,8 +33,9 @@ from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.concerns import News
+from paofed.live.server.history import started
 from paofed.live.server.inbox import Inbox
-from paofed.live.server.lookout import Lookout, Sight, started
+from paofed.live.server.lookout import Lookout, Sight
 from paofed.live.server.status import ServiceStatus, Status, tally
 from paofed.live.server.validation import Judge, Judging, Validating, Validation
 from paofed.live.server.web.site import shown

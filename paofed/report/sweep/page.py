@@ -11,8 +11,7 @@ from paofed.core.tariffs import Tariff, tariff_of
 from paofed.experiments.sweep.asked import to_toml as sweep_toml
 from paofed.experiments.sweep.points import worded
 from paofed.experiments.sweep.swept import Swept
-from paofed.files import write_text
-from paofed.report.shared.figures import save, save_all
+from paofed.report.shared.figures import save, write_page
 from paofed.report.shared.pages import drawn, page
 from paofed.report.sweep.figures import MOST_PANELS, against, against_bytes
 from paofed.report.sweep.maps import over_two
@@ -40,16 +39,22 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     figures = gallery(swept, tariff)
     for old in (path for part in _DRAWN for path in folder.glob(part)):
         old.unlink()  # figures of an earlier sweep over other keys
-    drawings = save_all(figures, folder)
+    lines, about = best_lines(swept, tariff), swept.provenance
+    write_page(
+        folder / "report.html",
+        figures,
+        lambda drawings: build(swept, drawings, lines),
+        [("best", best_in_files(swept, lines, tariff))],
+        {}
+        if _is_open(swept)
+        else {
+            "scenario.toml": scenario_toml(about["scenario"]),
+            "sweep.toml": sweep_toml(about, "scenario.toml"),
+        },
+    )
+    swept.to_csv(folder / "points.csv", tariff)
     for name, (_, figure) in figures.items():
         save(figure, folder / f"{name}.pdf")
-    lines = best_lines(swept, tariff)
-    swept.to_csv(folder / "points.csv", tariff)
-    best_in_files(swept, lines, tariff).csv(folder / "best.csv")
-    if not _is_open(swept):
-        write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
-        write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
-    write_text(folder / "report.html", build(swept, drawings, lines))
 
 
 def _is_open(swept: Swept) -> bool:

@@ -15,7 +15,7 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import BYTES_PER_COORDINATE, Traffic, mean_squared_error
+from paofed.core.metrics import mean_squared_error
 from paofed.core.parts import (
     SERVER,
     Keys,
@@ -32,6 +32,7 @@ from paofed.core.parts import (
 from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
+from paofed.core.traffic import BYTES_PER_COORDINATE, Traffic
 from paofed.errors import InputError, RuleError, TraceError
 from paofed.simulate.engines.guarded import COMPARED, guarded, not_as_sent
 from paofed.simulate.results.outcome import Outcome

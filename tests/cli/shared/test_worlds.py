@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.report.run.tables import PAGE
+from paofed.report.run.page_files import PAGE
 from paofed.simulate import montecarlo
 from paofed.simulate.engines import reference
 from paofed.simulate.results.result import Result

@@ -17,7 +17,6 @@ from paofed.core import bounded
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.bounded import Bounded
 from paofed.core.features import FourierMap
-from paofed.core.metrics import Traffic
 from paofed.core.parts import (
     Calibration,
     Channel,
@@ -37,6 +36,7 @@ from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.starting import device_from, server_from
 from paofed.core.starting import whole as all_of
+from paofed.core.traffic import Traffic
 from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
