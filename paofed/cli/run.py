@@ -40,7 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="extend",
         metavar="NAME",
         help="algorithms with their options, as in pao-fed-u1:shared=32,step_size=auto, or your "
-        "own: file.py:name, package.module:name (default: all rows of the paper)",
+        "own: file.py:name, package.module:name (default: all rows of the paper, and with a "
+        "law of labels fed-ridge)",
     )
     add(
         "--runs",
@@ -92,8 +93,8 @@ def run(args: Namespace) -> int:
     if args.out is not None:
         require_archive(args.out)
     worlds.check(args)
-    asked = _asked(args)
     scenario = worlds.world_of(args)
+    asked = _asked(args, scenario)
     at_shares(scenario, args.label_shares)  # refuses them now, not after a race
     given = [] if args.scenario is None else [args.scenario]
     code = filter(None, (file_of(setup.row) for setup in asked))
@@ -103,7 +104,14 @@ def run(args: Namespace) -> int:
         choice = choose(asked, partial(_raced, scenario=scenario, args=args, crew=crew))
         if args.step_size == AUTO:
             scenario = choice.with_step_of_lms(scenario)
-        cold_starts = _cold_starts(scenario, choice.methods, args)
+        with announced(args.engine, say):  # whose newcomers are simulated, is compiled
+            cold_starts = _cold_starts(scenario, choice.methods, args)
+        if (
+            scenario.labels is not None
+            and scenario.stream.kind == "table"
+            and not args.label_shares
+        ):
+            say("labels: --label-shares 1%,10%,100% tells from which share on contacts pay")
         if scenario.faults and not args.no_clean:
             say("faults: everything is run without them, too (--no-clean: not)")
         result = _simulated(scenario, choice.methods, cold_starts, args, crew)
@@ -149,15 +157,17 @@ def _shares(text: str) -> tuple[float, ...]:
         raise ArgumentTypeError(f"{text!r} is no list of shares, as in 1%,10%,100%") from None
 
 
-def _asked(args: Namespace) -> list[Setup]:
+def _asked(args: Namespace, scenario: "Scenario") -> list[Setup]:
     """Return the algorithms; words that are none are refused before the long work.
 
-    With --step-size auto, each algorithm without a step size gets `auto`.
+    With --step-size auto, each algorithm without a step size gets `auto`. Where nobody says which,
+    and labels are rare, late or missing, the method that is for that is beside the paper's rows.
     """
     from paofed.experiments.candidates import asks
     from paofed.experiments.race.choosing import with_auto
 
-    setups = list(map(Setup.of, args.algorithm or LINEUP))
+    usual = LINEUP if scenario.labels is None else (*LINEUP, "fed-ridge")
+    setups = list(map(Setup.of, args.algorithm or usual))
     if args.step_size == AUTO:
         setups = list(map(with_auto, setups))
     for setup in setups:

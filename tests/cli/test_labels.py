@@ -91,6 +91,21 @@ def test_a_sweep_varies_the_law(tmp_path: Path, capsys: Capture) -> None:
     assert line.endswith("says what is swept: leave out --labels")
 
 
+def test_where_labels_are_rare_the_method_for_that_is_tried_and_shares_are_named(
+    csv: Path, capsys: Capture
+) -> None:
+    over = ["run", "--table", str(csv), *COLUMNS, "--features", "8", "--cold-starts", "0"]
+    assert main([*over, "--labels", "50%", "--baselines", "none"]) == 0
+    shown = capsys.readouterr()
+    assert "\nfed-ridge " in shown.out
+    assert "--label-shares 1%,10%,100% tells from which share on contacts pay" in shown.err
+    assert main([*over, "--baselines", "none"]) == 0
+    shown = capsys.readouterr()
+    assert "\npao-fed-u1 " in shown.out
+    assert "fed-ridge" not in shown.out
+    assert "--label-shares" not in shown.err
+
+
 def test_shares_of_labels_are_numbers_or_percentages(csv: Path, capsys: Capture) -> None:
     over = ["run", "--table", str(csv), *COLUMNS, *SMALL, "--cold-starts", "0", "--label-shares"]
     found = printed(capsys, *over, "1%,0.5", "--json")
