@@ -1,6 +1,6 @@
 """Which candidates there are: methods that a live fleet can follow, options, shares of contacts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paofed.algorithms import options_of
@@ -140,10 +140,6 @@ def levels(cheapest: float, least: float) -> list[float]:
         found.append(found[-1] / 2)
     return found
 
-
-def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
-    """Return candidates by the names that tables show."""
-    return {str(one): one for one in candidates}
 
 
 def step_of(setup: Setup, scenario: "Setting") -> float | None:
