@@ -15,7 +15,7 @@ from lab.compare.search import BUDGETS
 from lab.compare.settings import FULL, USUAL
 from paofed.algorithms.setup import resolve
 from paofed.experiments.rejection import student_of_race
-from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary
+from paofed.report.comparison.page import PAO_FED, Judged, digest, published, summary
 from paofed.simulate.results.estimates import Estimate, student_95
 from paofed.words import size
 from paofed.world.scenario import Scenario

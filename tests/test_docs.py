@@ -39,7 +39,7 @@ from paofed.experiments.candidates import GRIDS
 from paofed.report.run.page import write as write_page
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, LabelShares, Progressive
-from paofed.simulate.results.result import Clean
+from paofed.simulate.results.runs import Clean
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.availability import Availability, Battery, Outages
 from paofed.world.delays import Delay, Loss

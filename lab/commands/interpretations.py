@@ -14,7 +14,6 @@ from paofed.cli.shared.crew import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError
-from paofed.files import write_text
 from paofed.words import counted, table
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def run(args: Namespace) -> int:
     from lab.interpretations.page import build
     from lab.interpretations.study import gathered
     from lab.study_folder import crew_in_folder
-    from paofed.report.shared.figures import save_all
+    from paofed.report.shared.figures import write_page
 
     effort = QUICK if args.quick else FULL
     if args.runs is not None:
@@ -58,13 +57,16 @@ def run(args: Namespace) -> int:
     command += " --quick" if args.quick else ""
     with crew_in_folder(args, command) as crew:
         study = gathered(INTERPRETATIONS, effort, args.seed, stage, crew)
-    study.save(args.out)
     caption = (
         "Every disputed comparison under every interpretation; grey: a tie, or the default "
         "interpretation"
     )
-    drawings = save_all({"interpretations": (caption, verdicts(study))}, args.out)
-    write_text(args.out / "interpretations.html", build(study, drawings, command))
+    write_page(
+        args.out / "interpretations.html",
+        {"interpretations": (caption, verdicts(study))},
+        lambda drawings: build(study, drawings, command),
+        study.tables(),
+    )
     _print(study, args.out)
     return 0
 

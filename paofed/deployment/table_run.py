@@ -4,7 +4,6 @@ The file of a run says how columns become numbers, and which map they meet. The 
 began with is fitted anew, which needs the table; the models that it ended with are in the file.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
 from paofed.core.intervals import MISS
 from paofed.core.random import Key
 from paofed.errors import FileError, InputError, unknown
+from paofed.files import file_digest
 from paofed.live.model.inputs import inputs_of
 from paofed.live.model.predictor import FleetPredictor
 from paofed.simulate.results.progressive import Whose
@@ -121,12 +121,11 @@ class TableRun(NamedTuple):
         file = Path(self.scenario["stream"]["file"])
         instead = "or begin with the model that the run ended with (--model final)"
         try:
-            with file.open("rb") as opened:
-                found = hashlib.file_digest(opened, "sha256").hexdigest()
-        except OSError as error:
+            found = file_digest(file)
+        except FileError as error:
             raise FileError(
-                f"{file}, the table of {self.origin}, cannot be read: {error.strerror}; the model "
-                f"that the run began with is fitted to it: put it there, {instead}"
+                f"{error}; it is the table of {self.origin}, and the model that the run began "
+                f"with is fitted to it: put it there, {instead}"
             ) from None
         if found != self.result.provenance["table"]["sha256"]:
             raise FileError(

@@ -180,8 +180,8 @@ class Scenario(Value):
         self._tick_fits()
         try:
             settled_labels(self)
-        except ValueError as error:
-            misfit(*error.args)
+        except InputError as error:
+            misfit(error.key or "labels", str(error))
         for number, fault in enumerate(self.faults):
             self._fault_fits(f"faults.{number}", fault)
         return self
@@ -385,6 +385,6 @@ def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
     try:
         readings = read(table)
     except InputError as error:
-        misfit("stream", str(error))
+        misfit(f"stream.{error.key}" if error.key else "stream", str(error))
     found = {"ticks": readings.ticks, "clients": len(readings.devices)}
     return {**found, "kernel_width": readings.kernel_width} if width else found

@@ -129,7 +129,7 @@ def test_without_a_tick_a_daily_budget_is_refused(file: Path, capsys: Capture) -
     ("options", "says"),
     [
         ([], "a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB"),
-        (["--budget", "much"], "budget is 'much': expected bytes (B, kB, MB, GB) in a time"),
+        (["--budget", "much"], "--budget is 'much': expected bytes (B, kB, MB, GB) in a time"),
         (["--error=-7dB", "--tick", "soon"], "--tick is 'soon': expected a length"),
         (["--error=-7dB", "--contacts", "2"], "--contacts is 2.0: expected at most 1"),
     ],

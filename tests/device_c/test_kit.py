@@ -12,7 +12,8 @@ from paofed.algorithms import OURS, Algorithm, algorithm
 from paofed.algorithms.rivals.channels.quantised import quantised
 from paofed.cli import main
 from paofed.core.columns.numbers import Cyclic, Number
-from paofed.core.parts import Channel, zero_weights
+from paofed.core.parts import Channel, silence, zero_weights
+from paofed.core.selection import Windows
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import EXAMPLES, HEADER, LIBRARY, SOURCES, header, write_kit
 from paofed.errors import InputError
@@ -171,13 +172,13 @@ def odd_methods() -> dict[str, Algorithm]:
     """Methods of paofed to come, whose parts say that they are served."""
     usual, few = algorithm("pao-fed-u1", shared=2), quantised(shared=2, down_bits=8)
     assert isinstance(few.uplink, Channel)
-    other = replace(few.uplink, decode=lambda *_: None)
+    other = replace(few.uplink, decode=lambda *_: silence())
     learner = replace(usual.learner, init=lambda features: zero_weights(features))
     return {
         "odd-up": replace(few, uplink=other),
         "odd-down": replace(few, downlink=other),
-        "odd-ahead": replace(usual, downlink=replace(usual.uplink, ahead=2)),
-        "odd-kind": replace(usual, downlink=replace(usual.downlink, coordinated=True)),
+        "odd-ahead": replace(usual, downlink=Windows(2, coordinated=False, ahead=2)),
+        "odd-kind": replace(usual, downlink=Windows(2)),
         "odd-learner": replace(usual, learner=learner),
     }
 

@@ -12,9 +12,9 @@ from paofed.algorithms import OURS
 from paofed.algorithms.outside import split
 from paofed.algorithms.setup import Setup
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import BYTES_PER_COORDINATE
 from paofed.core.parts import told_sizes
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
+from paofed.core.traffic import BYTES_PER_COORDINATE
 from paofed.report.run.by_labels import AtShare, Worth, by_label_share, by_labels, law_in_words
 from paofed.report.run.gains import BesideAlone, Stage, stages, stops_paying
 from paofed.report.shared.looks import rank

@@ -4,7 +4,7 @@ A file that can be read may still be nonsense, and nobody should find that out f
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from types import UnionType
@@ -19,6 +19,8 @@ from paofed.errors import FileError
 from paofed.forms import Contents, Form
 from paofed.simulate.results.places import STAGES
 from paofed.simulate.results.progressive import MODELS
+
+Arrays = dict[str, NDArray[Any]]
 
 _OVER_TABLE = {
     "progressive/learners": Form("U", "L2"),
@@ -153,18 +155,24 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
 _MISSING = object()
 
 
-def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Read the arrays of a result and its provenance; any other file raises one clear error."""
-    arrays = load_arrays(path, RESULT, "a result")
+    return with_provenance(path, RESULT, "a result", _wrong)
+
+
+def with_provenance(
+    path: Path, contents: Contents, what: str, wrong: Callable[[Arrays, Any], Iterator[str]]
+) -> tuple[Arrays, dict[str, Any]]:
+    """Read arrays and the provenance among them, if nothing is `wrong` with both together."""
+    arrays = load_arrays(path, contents, what)
     text = str(arrays.pop("provenance"))
     try:
         provenance = json.loads(text)
         json.dumps(provenance, ensure_ascii=False).encode()  # refuses lone surrogates
     except (ValueError, RecursionError):
-        raise FileError(f"{path} is not a result: its provenance is not JSON") from None
-    wrong = next(_wrong(arrays, provenance), None)
-    if wrong is not None:
-        raise FileError(f"{path} is not a result: {wrong}")
+        raise FileError(f"{path} is not {what}: its provenance is not JSON") from None
+    for why in wrong(arrays, provenance):
+        raise FileError(f"{path} is not {what}: {why}")
     return arrays, provenance
 
 

@@ -31,10 +31,12 @@ from paofed.simulate.engines.fast.own.simulation import General
 from paofed.simulate.results.progressive import WAYS, ColdStart
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.stopping import Report, stoppable
+from paofed.simulate.table import COLD_STARTS
 from paofed.simulate.table.baselines import Alone, Learned, SampleBatch, repeated
 from paofed.world.realize_samples import realize_samples
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
+from paofed.world.table.spec import Table
 from paofed.world.trace import SparseTrace
 
 if TYPE_CHECKING:
@@ -75,6 +77,26 @@ def starts_of(readings: "Readings", count: int) -> Starts:
     there = np.unique(readings.device)
     begins = np.unique(np.ceil(evenly).astype(np.int64))
     return Starts(there[some_of(there.size, _MOST_NEWCOMERS)], begins, horizons)
+
+
+class UsualStarts(NamedTuple):
+    """How many times devices join late where nobody says it, and why never over this table."""
+
+    number: int
+    why_none: str = ""
+
+
+def usual_starts(scenario: Scenario, methods: Sequence[Algorithm]) -> UsualStarts:
+    """Return the usual number of cold starts; none without a table, or one that is too short."""
+    if not isinstance(scenario.stream, Table) or not any(map(may_join, methods)):
+        return UsualStarts(0)
+    if scenario.faults:
+        return UsualStarts(0, "they are for fleets without faults")
+    try:
+        starts_of(read(scenario.table), COLD_STARTS)
+    except InputError as error:
+        return UsualStarts(0, str(error))
+    return UsualStarts(COLD_STARTS)
 
 
 def with_cold_starts(

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
+from paofed.core.traffic import Traffic
 from paofed.experiments.paper import claims
 from paofed.experiments.paper.claims import (
     CLAIMS,

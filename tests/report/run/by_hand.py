@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from paofed.algorithms import algorithm
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.table_result import TableResult

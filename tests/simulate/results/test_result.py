@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from paofed.algorithms import algorithm
-from paofed.core.metrics import Traffic, curve_ticks
+from paofed.core.metrics import curve_ticks
 from paofed.core.tariffs import Tariff
+from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.world_result import WorldResult

@@ -157,8 +157,8 @@ def test_newcomers_to_fleets_with_rules_of_their_own(
 ) -> None:
     lines = []
     for line in daily(3, 90):  # a target that follows the inputs
-        device, day, _, a, b = line.split(",")
-        lines.append(f"{device},{day},{float(a) - float(b) / 2},{a},{b}")
+        device, day, _, one, other = line.split(",")
+        lines.append(f"{device},{day},{float(one) - float(other) / 2},{one},{other}")
     # The reference's trace knows no calibration period, of which the server would have sums.
     scenario = over_days(tmp_path, with_gaps(lines), start="zeros", labels=labels)
     lineup = [SUMS, TWO_SPEED]

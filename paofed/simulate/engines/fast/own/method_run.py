@@ -17,7 +17,6 @@ from paofed.core import bounded
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.bounded import Bounded
 from paofed.core.features import FourierMap
-from paofed.core.metrics import Traffic
 from paofed.core.parts import (
     Calibration,
     Channel,
@@ -37,6 +36,7 @@ from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.starting import device_from, server_from
 from paofed.core.starting import whole as all_of
+from paofed.core.traffic import Traffic
 from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
@@ -222,8 +222,8 @@ class MethodRun:
             (self._up, method.uplink.init(sizes.up)),
             (self._down, method.downlink.init(sizes.down)),
         ):
-            for every, one in zip(states, state, strict=True):
-                every[client] = one
+            for arrays, first in zip(states, state, strict=True):
+                arrays[client] = first
         self._joined[client] = True
 
     def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
