@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.progress import say
+from paofed.cli.shared.spread_options import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError, whole

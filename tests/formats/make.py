@@ -29,14 +29,14 @@ from paofed.live.model.fleet_model import MODEL
 from paofed.live.model.predictor import FORMAT as JSON_MODEL
 from paofed.live.protocol.edge import Edge
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.forms import RESULT
+from paofed.simulate.results.saved_result import RESULT
 from paofed.world.trace import TRACE
 from tests.experiments.sweep.made import bowl, swept_of
 from tests.formats.told import GATEWAY, told
 from tests.live.fleets import live, manifest, stored
 from tests.live.model.models import plain_model, seeing, seeing_model
 from tests.natures import small_scenario, small_trace
-from tests.simulate.results.test_forms import OVER_A_TABLE
+from tests.simulate.results.test_saved_result import OVER_A_TABLE
 
 FOLDER = Path(__file__).parents[1] / "data/formats"
 EXPECTED = FOLDER / "expected.json"

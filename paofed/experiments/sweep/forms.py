@@ -12,7 +12,7 @@ from paofed.archives import load_arrays
 from paofed.core.scaling import FAR
 from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.results.forms import Above, misfit, wrong_faults
+from paofed.simulate.results.saved_result import Above, misfit, wrong_faults
 
 _FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
 SWEPT = Contents(

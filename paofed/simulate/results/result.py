@@ -17,7 +17,7 @@ from paofed.core.tariffs import Tariff, Wire, tariff_of
 from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError, needs_extra, unknown
 from paofed.files import make_folder, write_table
-from paofed.simulate.results import forms
+from paofed.simulate.results import saved_result
 from paofed.simulate.results.citing import cited
 from paofed.simulate.results.estimates import (
     Estimate,
@@ -31,9 +31,9 @@ from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.lives import OwnUnit
 from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import MODELS, Whose
+from paofed.simulate.results.prompt_text import in_short
 from paofed.simulate.results.recovery import Recovery, recoveries
-from paofed.simulate.results.tables import TableOf, table_of, to_pandas, to_polars, to_xarray
-from paofed.simulate.results.words import in_short
+from paofed.simulate.results.tidy_tables import TableOf, table_of, to_pandas, to_polars, to_xarray
 from paofed.words import ShapesShown
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Result(ABC):
         """Write everything as one `.npz`, whole or not at all."""
         arrays, provenance = self._held()
         held = {**arrays, "provenance": np.array(json.dumps(provenance))}
-        save_arrays(Path(path), held, forms.RESULT)
+        save_arrays(Path(path), held, saved_result.RESULT)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -277,7 +277,7 @@ class Result(ABC):
 
         Result.load reads both kinds, TableResult.load and WorldResult.load one kind alone.
         """
-        return cls._of(HeldResult(*forms.load(Path(path))), str(path))
+        return cls._of(HeldResult(*saved_result.load(Path(path))), str(path))
 
     @classmethod
     def merge(cls, parts: "Iterable[Result]") -> Self:
@@ -315,7 +315,7 @@ class Result(ABC):
         from paofed.simulate.results.table_result import TableResult
         from paofed.simulate.results.world_result import WorldResult
 
-        kind: type[Result] = TableResult if forms.is_over_table(held.arrays) else WorldResult
+        kind: type[Result] = TableResult if saved_result.is_over_table(held.arrays) else WorldResult
         if not issubclass(kind, cls):
             if kind is WorldResult:
                 raise without_table(held.provenance, origin)
