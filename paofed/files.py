@@ -138,7 +138,7 @@ def _umask() -> int:
     return mask
 
 
-def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a CSV, whole or not at all; floats keep every digit."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -72,7 +72,7 @@ class TableRun(NamedTuple):
     @property
     def linear(self) -> Ranges:
         """The ranges of linear terms, where there are any."""
-        return Ranges(*self.ranges[:-1].T) if self.scenario.get("linear") else NO_RANGES
+        return Ranges(*self.ranges[:-1].T) if self.scenario["linear"] else NO_RANGES
 
     @property
     def fourier_map(self) -> FourierMap:
@@ -111,7 +111,7 @@ class TableRun(NamedTuple):
 
     def start(self) -> Start | None:
         """Return what all devices began with, fitted anew to the table; None for zeros."""
-        if self.scenario.get("start", "zeros") == "zeros":
+        if self.scenario["start"] == "zeros":
             return None
         self._require_same_table()
         scenario = Scenario.made(self.scenario, self.origin)
@@ -127,7 +127,7 @@ class TableRun(NamedTuple):
                 f"{error}; it is the table of {self.origin}, and the model that the run began "
                 f"with is fitted to it: put it there, {instead}"
             ) from None
-        if found != self.result.provenance["table"].get("sha256"):
+        if found != self.result.provenance["table"]["sha256"]:
             raise FileError(
                 f"{file} is not the table that {self.origin} was run over, since it has changed: "
                 f"put the old one there, run it again, {instead}"

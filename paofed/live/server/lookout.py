@@ -4,16 +4,21 @@ The server's loop collects it: it copies arrays, and does not read again what ha
 Another thread makes the page of it.
 """
 
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.journal.roster import Member
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.validated import validated
 from paofed.live.protocol.coordinator import Coordinator
+from paofed.live.server.clock import at_present
 from paofed.live.server.history import History, Watch, remembered, starts
 from paofed.live.server.status import ServiceStatus, Status
-from paofed.live.server.validation import Validation
+from paofed.live.server.validation import Validation, validation_of
 
 
 class Mark(NamedTuple):
@@ -83,8 +88,23 @@ class Lookout:
         )
 
 
+def sight_of(folder: Path, validation: Path | None = None) -> Sight:
+    """Return what there is to be seen of a fleet by its folder, whether its server runs or not.
+
+    `validation` is a file of samples that says how wrong the model is.
+    """
+    now = time.time()
+    with opened(folder) as store:
+        coordinator = at_present(store)
+        lookout = Lookout(Fleet(folder), store, coordinator, now)
+        if validation is not None:
+            found = validated(FleetModel.of(coordinator), validation)
+            lookout.validated(validation_of(found, coordinator.manifest))
+        return lookout.sight(coordinator, now)
+
+
 def marks(store: Store, folder: Path) -> tuple[Mark, ...]:
     """Return new epochs, with rollbacks, and starts of the server, the oldest first."""
     epochs = [Mark(epoch.time, f"the fleet: {epoch.why}") for epoch in store.epochs.all()]
-    begun = [Mark(time, "the server was started") for time in starts(folder)]
+    begun = [Mark(start, "the server was started") for start in starts(folder)]
     return tuple(sorted([*epochs, *begun]))

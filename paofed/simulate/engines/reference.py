@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import mean_squared_error
@@ -72,8 +73,8 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
+    step_size: float = REPLAYED.step_size,
+    max_age: int = REPLAYED.max_age,
     seed: int = 0,
     world: int = 0,
     run: int = 0,
@@ -111,8 +112,8 @@ def ticks(
     trace: Trace | SparseTrace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
+    step_size: float = REPLAYED.step_size,
+    max_age: int = REPLAYED.max_age,
     keys: Keys | None = None,
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:

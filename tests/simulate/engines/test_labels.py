@@ -133,9 +133,9 @@ def test_a_method_of_its_own_equals_the_reference(
     trace = small_trace(
         seed, ticks=70, features=9, available=0.5, lost=0.2, labelled=late[0], latest=late[1]
     )
-    method = replace(MINE, exchange=exchange, subset=subset, learns_while_away=away)
-    got = engine_of("fast").replay(trace, method, step_size=0.3, seed=seed)
-    equal(got, reference.replay(trace, method, step_size=0.3, seed=seed))
+    method = replace(MINE, exchange=exchange, subset=subset, learns_while_away=away, step_size=0.3)
+    got = engine_of("fast").replay(trace, method, seed=seed)
+    equal(got, reference.replay(trace, method, seed=seed))
 
 
 @pytest.mark.parametrize("learner", some(["two-speed", "rls", "weighed"], everyday=1))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from paofed.algorithms import algorithm
 from paofed.core.rules import Newest
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.engines.fast import kernels
 from paofed.simulate.engines.fast.engine import replay
 from paofed.simulate.montecarlo import run

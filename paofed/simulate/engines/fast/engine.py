@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.parts import keys_of
 from paofed.errors import AlgorithmError, RuleError
@@ -37,12 +38,10 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
     seed: int = 0,
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
-    settled = family.settle(resolve(method), step_size, max_age)
+    settled = family.settle(resolve(method), *REPLAYED)
     if family.in_family(settled):
         return outcome(family.Simulation.over(trace.sparse(), [settled], "float64"), trace)
     if (reason := refusal(settled)) is not None:

@@ -65,9 +65,10 @@ def test_a_method_of_its_own_equals_the_reference(
     beginning: dict[str, bool],
 ) -> None:
     trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost, **beginning)
-    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, learns_while_away=away)
-    got = FAST.replay(trace, method, step_size=0.3, seed=seed)
-    expected = reference.replay(trace, method, step_size=0.3, seed=seed)
+    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, step_size=0.3)
+    method = replace(method, learns_while_away=away)
+    got = FAST.replay(trace, method, seed=seed)
+    expected = reference.replay(trace, method, seed=seed)
     assert expected.traffic[:, -1].all()
     equal(got, expected)
 

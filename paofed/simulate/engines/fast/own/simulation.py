@@ -4,6 +4,7 @@ The same as paofed.simulate.engines.reference, and for the paper's rows as `fami
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Self, Unpack
 
 import numpy as np
@@ -101,6 +102,21 @@ class General:
             start=trace.start, calibration=trace.calibration, fourier_map=trace.fourier_map,
             newcomers_whole=trace.newcomers_whole, heard=trace.heard,
         )  # fmt: skip
+
+    def branch(self, trace: SparseTrace, precision: Precision) -> Self:
+        """Copy this simulation with the samples of another trace from now on.
+
+        The copy is judged on these samples.
+        """
+        other = copy(self)
+        other._source = Listed(trace, precision)
+        other._runs = [run.branch(judged=trace.y.size) for run in self._runs]
+        return other
+
+    def join(self, client: int, *, whole: bool) -> None:
+        """Let a client join now: with all that the server tells, or as the fleet began."""
+        for run in self._runs:
+            run.join(client, whole=whole)
 
     @property
     def server(self) -> FloatArray:
