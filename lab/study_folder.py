@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paofed.cli.shared.crew import crew_of
+from paofed.cli.shared.spread_options import crew_of
 from paofed.errors import FileError
 from paofed.files import make_folder, read_text, write_text
 from paofed.simulate.results.outcome import versions

@@ -39,7 +39,7 @@ from tests.forgery import (
 )
 from tests.live.fleets import manifest, server
 from tests.natures import small_trace
-from tests.simulate.results.test_forms import OVER_A_TABLE
+from tests.simulate.results.test_saved_result import OVER_A_TABLE
 
 PAIR = Contents(
     arrays={"v": Form("f", "N"), "w": Form("iu", "N")},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lab.compare.lineup import LINEUP, SEARCH, entrants_of
 from lab.compare.settings import FULL, QUICK, setting_of
 from lab.compare.settings import USUAL as SETTINGS
-from paofed.cli.shared.crew import add_crew_options, stage
+from paofed.cli.shared.spread_options import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.interpretations.amount import FULL, QUICK
-from paofed.cli.shared.crew import add_crew_options, stage
+from paofed.cli.shared.spread_options import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError

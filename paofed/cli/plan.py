@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, get_args
 
 from paofed.algorithms.base import Exchange
 from paofed.cli.shared import worlds
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.progress import say
+from paofed.cli.shared.spread_options import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.tariffs import TARIFFS
 from paofed.experiments import TOLERANCE

@@ -10,8 +10,8 @@ with this version.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.progress import say
+from paofed.cli.shared.spread_options import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.experiments.paper.claims import FULL, QUICK
 from paofed.words import counted

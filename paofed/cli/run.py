@@ -10,8 +10,13 @@ from paofed.algorithms import LINEUP, Algorithm
 from paofed.algorithms.outside import file_of
 from paofed.algorithms.setup import AUTO, Setup
 from paofed.cli.shared import outputs, worlds
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.spread_options import (
+    add_crew_options,
+    add_engine_option,
+    crew_of,
+    tell_how_to_go_on,
+)
 from paofed.cli.shared.worlds import add_seed
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced

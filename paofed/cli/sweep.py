@@ -11,9 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.outputs import add_tariff
 from paofed.cli.shared.progress import Progress, say
+from paofed.cli.shared.spread_options import (
+    add_crew_options,
+    add_engine_option,
+    crew_of,
+    tell_how_to_go_on,
+)
 from paofed.cli.shared.worlds import add_labels, with_labels
 from paofed.errors import InputError
 from paofed.experiments.sweep import RUNS

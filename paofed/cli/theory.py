@@ -114,7 +114,7 @@ def _begun(args: Namespace, methods: list[Algorithm]) -> "Foretold":
 def _simulated(args: Namespace, methods: list[Algorithm]) -> "Average":
     """Average the runs that are asked for."""
     # Imported here with the engine, which takes a second.
-    from paofed.cli.shared.crew import stage
+    from paofed.cli.shared.spread_options import stage
     from paofed.simulate.average import average
     from paofed.world.scenario import Scenario
 

@@ -21,7 +21,7 @@ from paofed.core.intervals import MISS
 from paofed.core.random import Key
 from paofed.errors import FileError, InputError, unknown
 from paofed.files import file_digest
-from paofed.live.model.inputs import inputs_of
+from paofed.live.model.asked_inputs import inputs_of
 from paofed.live.model.predictor import FleetPredictor
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.result import Result

@@ -15,7 +15,7 @@ from paofed.core.learners import FORGETFUL, chosen
 from paofed.core.parts import Channel
 from paofed.core.random import key_of
 from paofed.core.selection import Windows
-from paofed.device_c.columns import SeenInC, limits_in_c, number_in_c, seen_in_c
+from paofed.device_c.columns_in_c import SeenInC, limits_in_c, number_in_c, seen_in_c
 from paofed.errors import InputError
 from paofed.live.protocol.manifest import Manifest
 from paofed.words import counted

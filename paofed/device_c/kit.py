@@ -10,7 +10,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.device_c.agreed import AgreedInC, Floats32
-from paofed.device_c.columns import SeenInC
+from paofed.device_c.columns_in_c import SeenInC
 from paofed.files import make_folder, write_text
 
 HEADER = "paofed_fleet.h"

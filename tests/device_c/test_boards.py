@@ -17,7 +17,7 @@ from paofed.live.protocol.seen import agreed_on
 from tests.device_c.boards import BOARDS, M4F, Board, built_driver, emulated, taken
 from tests.device_c.building import host_program
 from tests.device_c.seeing import Seeing
-from tests.device_c.test_columns import BEGAN, EVERYTHING, HOUR, fleet, some_sample
+from tests.device_c.test_columns_in_c import BEGAN, EVERYTHING, HOUR, fleet, some_sample
 from tests.device_c.test_conversations import replay
 from tests.effort import long, some
 from tests.live.fleets import manifest
@@ -57,7 +57,7 @@ def ozone() -> Manifest:
 @long
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
 def test_a_board_sees_the_bits_of_this_machine(board: Board, tmp_path: Path) -> None:
-    """And so those of the device in Python: tests/device_c/test_columns.py."""
+    """And so those of the device in Python: tests/device_c/test_columns_in_c.py."""
     agreed, random = fleet(*EVERYTHING), np.random.default_rng(3)
     here, time = Seeing(agreed), BEGAN
     for _ in range(60):

@@ -20,7 +20,7 @@ from tests.device_c.building import (
     sizes,
 )
 from tests.device_c.test_boards import fleet_of
-from tests.device_c.test_columns import EVERYTHING, fleet
+from tests.device_c.test_columns_in_c import EVERYTHING, fleet
 from tests.effort import effort, long, some
 from tests.live.fleets import manifest
 from tests.system import needs

@@ -31,7 +31,7 @@ from paofed.live.model.fleet_model import MODEL
 from paofed.live.model.predictor import FORMAT as JSON_MODEL
 from paofed.live.protocol.edge import Edge
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.forms import RESULT
+from paofed.simulate.results.saved_result import RESULT
 from paofed.world.trace import TRACE
 from tests.experiments.sweep.made import bowl, swept_of
 from tests.formats.told import GATEWAY, told

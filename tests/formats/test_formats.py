@@ -20,7 +20,7 @@ from paofed.cli import main
 from paofed.errors import InputError
 from paofed.live.device.state import taken_up
 from paofed.live.journal.database import FILE as STORE
-from paofed.simulate.results.forms import RESULT
+from paofed.simulate.results.saved_result import RESULT
 from tests.formats.make import EXPECTED, FILES, FOLDER
 from tests.formats.told import told
 from tests.test_docs import DOCUMENTS, section

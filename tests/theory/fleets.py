@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.theory.exact.outcome import SmallFleet
+from paofed.theory.exact.small_fleet import SmallFleet
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
 from paofed.theory.sample_points import SamplePoints, SampleSource

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from paofed.cli.command import Command
 from paofed.cli.shared.agreement import NUMBER, add_agreement, agreed, limits, quantity
-from paofed.cli.shared.folder import (
+from paofed.cli.shared.fleet_options import (
     add_accounts,
     add_dry_run,
     add_folder,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 from paofed.algorithms.admitted import admit
 from paofed.archives import is_run
 from paofed.cli.shared.agreement import NUMBER, add_agreement, agreed, given, quantity
-from paofed.cli.shared.folder import (
+from paofed.cli.shared.fleet_options import (
     accounts_of,
     add_accounts,
     add_folder,
@@ -27,7 +27,7 @@ from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.founding import USUAL, going_on, new_identity, new_manifest
 from paofed.live.fleet.issuing import AUTHORITY
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.fleet.mosquitto import CONFIGURATION, FOLDER
 from paofed.live.fleet.settings import Security, Settings
 from paofed.live.model.fleet_model import FleetModel

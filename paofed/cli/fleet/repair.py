@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from paofed.cli.command import Command
-from paofed.cli.shared.folder import (
+from paofed.cli.shared.fleet_options import (
     add_dry_run,
     add_folder,
     add_labels,
@@ -19,7 +19,7 @@ from paofed.live.fleet.backup import restore
 from paofed.live.fleet.changes import GoneBack, leave_out, reset_clock, roll_back
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import revoked_at_broker
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.journal.confirmation import missing
 from paofed.live.journal.database import locked
 from paofed.live.journal.past import TIME

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from paofed.cli.command import Command
-from paofed.cli.shared.folder import add_folder, add_validation, say_result
+from paofed.cli.shared.fleet_options import add_folder, add_validation, say_result
 from paofed.cli.shared.serving import log_to_stderr, stopped_by_signals
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import header
 from paofed.files import require_writable, write_text
 from paofed.live.fleet.backup import back_up
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import TakenOverError

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from paofed.cli.command import Command
-from paofed.cli.shared.folder import (
+from paofed.cli.shared.fleet_options import (
     add_accounts,
     add_folder,
     fleet_of,

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from paofed.cli.command import Command
-from paofed.cli.shared.folder import add_folder, add_validation, say_result
+from paofed.cli.shared.fleet_options import add_folder, add_validation, say_result
 from paofed.cli.shared.progress import Progress
 from paofed.durations import duration
 from paofed.files import require_writable, write_text
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.model.fleet_model import FleetModel

@@ -13,7 +13,7 @@ from paofed.experiments.paper.claims import CLAIMS, II, SUBSETS, Claim, I, bette
 from paofed.experiments.paper.theory import COLUMNS, Beside
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
-from paofed.simulate.results.tables import tidy
+from paofed.simulate.results.tidy_tables import tidy
 from paofed.table import (
     ERROR,
     ESTIMATE,

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from paofed.core.scaling import FAR
 from paofed.forms import Contents, Form
-from paofed.simulate.results.forms import Above, Arrays, misfit, with_provenance, wrong_faults
+from paofed.simulate.results.saved_result import (
+    Above,
+    Arrays,
+    misfit,
+    with_provenance,
+    wrong_faults,
+)
 
 _FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
 SWEPT = Contents(

@@ -20,7 +20,7 @@ from paofed.files import exchanged, make_folder, require_writable
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.issuing import AUTHORITY, DEVICES, REVOKED, SERVER_FILE
-from paofed.live.fleet.methods import METHODS, opened
+from paofed.live.fleet.kept_methods import METHODS, opened
 from paofed.live.fleet.packing import Parts, pack, unpack
 from paofed.live.fleet.settings import FILE as SETTINGS
 from paofed.live.fleet.tokens import FILE as TOKENS

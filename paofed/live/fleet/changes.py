@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.methods import keep_method
+from paofed.live.fleet.kept_methods import keep_method
 from paofed.live.journal.database import Sync, locked, nothing
 from paofed.live.journal.past import Bygone
 from paofed.live.journal.store import Store

@@ -8,7 +8,7 @@ server.json      the server's own credential
 tokens.json      who may ask the server over HTTP, if that is not everybody
                  (paofed.live.fleet.tokens)
 methods/         the file of a method of one's own, if the fleet follows one
-                 (paofed.live.fleet.methods)
+                 (paofed.live.fleet.kept_methods)
 devices/         a file for each device, to be moved onto the device
 broker/          what mosquitto reads; made from the rest
 """
@@ -35,7 +35,7 @@ from paofed.live.fleet.issuing import (
     Issuing,
     revoked_at_broker,
 )
-from paofed.live.fleet.methods import keep_method
+from paofed.live.fleet.kept_methods import keep_method
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.credentials import NOBODY
 from paofed.live.journal.database import FILE as STORE

@@ -12,7 +12,7 @@ from paofed.errors import InputError
 from paofed.files import read_text, write_text
 from paofed.live.fleet import mosquitto
 from paofed.live.fleet.accounts import BrokerAccount, account_of, mark_of
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.roster import Issue
 from paofed.live.journal.store import Store

@@ -14,7 +14,7 @@ from paofed.core.columns.transform import Transform
 from paofed.errors import FileError, InputError
 from paofed.files import write_text
 from paofed.forms import Contents, Form
-from paofed.live.model.inputs import inputs_of
+from paofed.live.model.asked_inputs import inputs_of
 from paofed.live.model.predictor import FleetPredictor
 from paofed.live.model.reported import NONE_REPORTED, ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator

@@ -20,7 +20,7 @@ from paofed.core.columns.written import read, written
 from paofed.core.features import NO_RANGES, FourierMap, Ranges
 from paofed.core.scaling import is_finite
 from paofed.errors import InputError, cut, require_format, shown
-from paofed.live.model.inputs import AskedInput, Given, inputs_of, names_of, values_of
+from paofed.live.model.asked_inputs import AskedInput, Given, inputs_of, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
 from paofed.words import counted, listed
 

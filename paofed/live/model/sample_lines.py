@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
 from paofed.errors import FileError, InputError
-from paofed.live.model.inputs import instant
+from paofed.live.model.asked_inputs import instant
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.protocol.seen import TIME
 

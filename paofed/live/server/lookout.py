@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paofed.live.fleet.folder import Fleet
-from paofed.live.fleet.methods import opened
+from paofed.live.fleet.kept_methods import opened
 from paofed.live.journal.roster import Member
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel

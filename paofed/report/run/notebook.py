@@ -14,9 +14,9 @@ from paofed.report.run.advice_words import own_unit_words, why_otherwise
 from paofed.report.shared.looks import rank, styles
 from paofed.report.shared.pages import number, page, significant
 from paofed.simulate.results.estimates import Final, over_runs_db
+from paofed.simulate.results.prompt_text import finals_of, headline
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.table_result import TableResult
-from paofed.simulate.results.words import finals_of, headline
 from paofed.table import best_places, error, typeset
 from paofed.words import size
 

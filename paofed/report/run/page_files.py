@@ -20,7 +20,7 @@ from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import MODELS, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.table_result import TableResult
-from paofed.simulate.results.tables import tidy
+from paofed.simulate.results.tidy_tables import tidy
 from paofed.table import ShownTable, in_files
 
 DRAWN = ("lives", "curves", "traffic", "over-time", "by-device", "label-shares", "newcomers")

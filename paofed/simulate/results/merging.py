@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.errors import InputError
-from paofed.simulate.results.forms import RESULT
+from paofed.simulate.results.saved_result import RESULT
 
 # Keys of a provenance that may differ between the parts.
 _OF_A_PART = ("first_run", "runs_requested", "cpus", "runs_finished")

@@ -12,14 +12,14 @@ import numpy as np
 from paofed.archives import save_arrays
 from paofed.core.tariffs import Tariff, tariff_of
 from paofed.errors import FileError, needs_extra
-from paofed.simulate.results import forms
+from paofed.simulate.results import saved_result
 from paofed.simulate.results.citing import cited
 from paofed.simulate.results.latex import to_latex
 from paofed.simulate.results.merging import HeldResult, joined, merged
 from paofed.simulate.results.progressive import Whose
+from paofed.simulate.results.prompt_text import in_short
 from paofed.simulate.results.runs import Runs
-from paofed.simulate.results.tables import TableOf, table_of, tidy, to_xarray
-from paofed.simulate.results.words import in_short
+from paofed.simulate.results.tidy_tables import TableOf, table_of, tidy, to_xarray
 
 if TYPE_CHECKING:
     import polars
@@ -55,7 +55,7 @@ class Result(Runs):
         """Write everything as one `.npz`, whole or not at all."""
         arrays, provenance = self._held()
         held = {**arrays, "provenance": np.array(json.dumps(provenance))}
-        save_arrays(Path(path), held, forms.RESULT)
+        save_arrays(Path(path), held, saved_result.RESULT)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -63,7 +63,7 @@ class Result(Runs):
 
         Result.load reads both kinds, TableResult.load and WorldResult.load one kind alone.
         """
-        return cls._of(HeldResult(*forms.load(Path(path))), str(path))
+        return cls._of(HeldResult(*saved_result.load(Path(path))), str(path))
 
     @classmethod
     def merge(cls, parts: "Iterable[Result]") -> Self:
@@ -101,7 +101,7 @@ class Result(Runs):
         from paofed.simulate.results.table_result import TableResult
         from paofed.simulate.results.world_result import WorldResult
 
-        kind: type[Result] = TableResult if forms.is_over_table(held.arrays) else WorldResult
+        kind: type[Result] = TableResult if saved_result.is_over_table(held.arrays) else WorldResult
         if not issubclass(kind, cls):
             if kind is WorldResult:
                 raise without_table(held.provenance, origin)

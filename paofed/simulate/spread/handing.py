@@ -23,8 +23,8 @@ from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task, sendable
 from paofed.simulate.engines.workers import portable
 from paofed.simulate.spread.identity import host, processor, program, require_program
+from paofed.simulate.spread.job_store import FinishedJob
 from paofed.simulate.spread.jobs import Files, require_same
-from paofed.simulate.spread.store import FinishedJob
 from paofed.simulate.stopping import ignored, signals_wait
 
 # What all jobs of a task have in common: called with a job's runs, on a worker.

@@ -15,6 +15,7 @@ from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.spread.handing import Handing, Order, order_of
 from paofed.simulate.spread.identity import host, processor, program
+from paofed.simulate.spread.job_store import FinishedJob, JobStore
 from paofed.simulate.spread.jobs import (
     JobSize,
     around,
@@ -23,7 +24,6 @@ from paofed.simulate.spread.jobs import (
     key_of_task,
     require_same,
 )
-from paofed.simulate.spread.store import FinishedJob, JobStore
 from paofed.simulate.stopping import Report
 
 _log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from paofed.experiments.plan.use import commands
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.founding import new_manifest
-from paofed.live.fleet.methods import METHODS
+from paofed.live.fleet.kept_methods import METHODS
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.exports import replay_messages
 from paofed.live.protocol.change import Changes, changed_manifest

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from paofed.algorithms import algorithm
 from paofed.core.rules import Newest
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast import engine as fast
 from paofed.simulate.engines.fast import kernels
+from paofed.simulate.engines.fast.engine import replay
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import realize
 from paofed.world.trace import Trace
@@ -45,6 +45,6 @@ def test_the_kernels_are_compiled_once_per_precision(tmp_path: Path) -> None:
         run(small_scenario(availability=law, delay=law), [U1], precision=precision)
         run(readings, [U1], precision=precision, cold_starts=1)
     for how in ODD:
-        fast.replay(made_odd(realize(drawn), how), U1)
+        replay(made_odd(realize(drawn), how), U1)
     assert len(kernels.advance.signatures) == 2
     assert len(kernels.evaluate.signatures) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from paofed.errors import ExecutorError
 from paofed.simulate.spread.handing import RETRIES, Handing
-from paofed.simulate.spread.store import FinishedJob
+from paofed.simulate.spread.job_store import FinishedJob
 
 JOBS = [range(i, i + 1) for i in range(4)]
 

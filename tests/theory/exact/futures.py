@@ -16,8 +16,8 @@ from paofed.core.arrays import FloatArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import keys_of
 from paofed.simulate.engines import reference
-from paofed.theory.exact.outcome import SmallFleet
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
+from paofed.theory.exact.small_fleet import SmallFleet
 from paofed.theory.fleet import Contacts
 from paofed.world.trace import SparseTrace, Trace
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paofed.algorithms.setup import resolve
-from paofed.theory.exact.outcome import second_order
+from paofed.theory.exact.small_fleet import second_order
 from tests.effort import effort, some
 from tests.theory.exact.futures import SETTINGS, Habits, known, over_futures
 

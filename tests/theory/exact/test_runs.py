@@ -9,7 +9,7 @@ import pytest
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
 from paofed.simulate.engines import reference
-from paofed.theory.exact.outcome import second_order
+from paofed.theory.exact.small_fleet import second_order
 from tests.effort import effort, some
 from tests.theory.exact.futures import SETTINGS, Habits, known, trace_of
 

@@ -9,8 +9,8 @@ import pytest
 from paofed.algorithms.base import Settled
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
-from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
+from paofed.theory.exact.small_fleet import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.fleet import Contacts
 from tests.oracle import extended, literal
 from tests.theory.exact.futures import FEATURES, MAP, NOISE, POINTS, TARGETS, Habits, known

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from paofed.algorithms.base import Settled
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.theory.exact.outcome import SmallFleet, second_order
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
+from paofed.theory.exact.small_fleet import SmallFleet, second_order
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
 from paofed.theory.sample_points import SamplePoints

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from paofed.algorithms.base import Settled
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.theory.exact.outcome import SmallFleet, growth_in_square
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
+from paofed.theory.exact.small_fleet import SmallFleet, growth_in_square
 from paofed.theory.fleet import Contacts, FleetInTheory
 from paofed.theory.moments import Moments
 from paofed.theory.sample_points import SamplePoints

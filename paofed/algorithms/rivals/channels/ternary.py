@@ -29,8 +29,8 @@ from paofed.algorithms.rivals.channels.encoding import (
     largest,
 )
 from paofed.algorithms.rivals.channels.top_k import Told, begin
+from paofed.algorithms.rivals.client_steps import newest_steps
 from paofed.algorithms.rivals.options import FOR_EACH, OF_A_LINK, count
-from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Message, Part, ServerRule, Stamp
 

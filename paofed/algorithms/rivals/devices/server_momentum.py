@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.client_steps import newest_steps
 from paofed.algorithms.rivals.options import fraction, positive, row_of
-from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Message, ServerRule, Stamp
 

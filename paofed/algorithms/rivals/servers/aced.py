@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.client_steps import KEPT, left_behind, no_past, started_from
 from paofed.algorithms.rivals.options import FOR_EACH, count, positive, row_of
-from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
+from paofed.algorithms.rivals.client_steps import KEPT, left_behind, no_past, started_from
 from paofed.algorithms.rivals.options import BY_THE_TICK, FOR_EACH, count, number, row_of
-from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Learner, Message, Part, ServerRule, Stamp, placed
 from paofed.errors import AlgorithmError

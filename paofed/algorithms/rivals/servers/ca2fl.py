@@ -25,8 +25,8 @@ from paofed.algorithms.rivals.channels.quantised import (
     rounded,
     scale_of,
 )
+from paofed.algorithms.rivals.client_steps import KEPT, left_behind, no_past, started_from
 from paofed.algorithms.rivals.options import STEPS_DIVERGE, count, positive, row_of
-from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
 from paofed.core.parts import Message, ServerRule, Stamp, draws
 

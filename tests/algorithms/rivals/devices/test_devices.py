@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paofed.algorithms import algorithm
+from paofed.algorithms.rivals.client_steps import newest_steps
 from paofed.algorithms.rivals.devices.decaying import learn as learn_less
 from paofed.algorithms.rivals.devices.fed_prox import Pulled, fed_prox
 from paofed.algorithms.rivals.devices.fed_prox import learn as learn_pulled
 from paofed.algorithms.rivals.devices.server_momentum import apply, begin, server_momentum
-from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.parts import Message, Weights
 from paofed.core.rules import aggregate
 from paofed.core.staleness import Geometric

@@ -12,7 +12,7 @@ from numba.core.errors import TypingError
 from paofed.core.parts import Part, Stamp, draws, keys_of, placed, silence
 from paofed.core.selection import Windows, window
 from paofed.simulate.engines.fast.own import overloads
-from paofed.simulate.engines.fast.own.rules import HELPERS
+from paofed.simulate.engines.fast.own.compiled_rules import HELPERS
 from tests.effort import effort, some
 
 EXAMPLES = settings(max_examples=effort(everyday=15, thorough=80))

@@ -1,7 +1,8 @@
 """Compiles a method, or says why it cannot be compiled.
 
-The kernel of a method (`source`) is compiled around the method's own rules (`rules`) and kept on
-disk under a name that covers every function reached, so that a second start finds the kernel.
+The kernel of a method (`source`) is compiled around the method's own rules (`compiled_rules`) and
+kept on disk under a name that covers every function reached, so that a second start finds the
+kernel.
 Where no folder is ours alone to write, the kernel is compiled in every process.
 """
 
@@ -31,7 +32,8 @@ from paofed.core.selection import Windows
 from paofed.errors import in_one_line
 from paofed.files import is_ours_alone
 from paofed.simulate.engines.fast import kernels as family_kernels
-from paofed.simulate.engines.fast.own import kernels, overloads, rules
+from paofed.simulate.engines.fast.own import compiled_rules, kernels, overloads
+from paofed.simulate.engines.fast.own.compiled_rules import NotCompiledError, compiled, told_apart
 from paofed.simulate.engines.fast.own.method_run import (
     MethodRun,
     gathered,
@@ -40,14 +42,13 @@ from paofed.simulate.engines.fast.own.method_run import (
     takes_paper_step,
     tried,
 )
-from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, told_apart
 from paofed.simulate.engines.fast.own.writing import Shape, source
 
 Kernel = Callable[..., int]
 
 _LOCK = threading.Lock()
 # The modules of which kernels are made, beside the rules.
-_PACKAGE = family_kernels, kernels, overloads, rules, parts, selection, starting
+_PACKAGE = family_kernels, kernels, overloads, compiled_rules, parts, selection, starting
 
 
 def refusal(method: Algorithm) -> str | None:

@@ -15,7 +15,7 @@ from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.runs import SENT_COLUMNS
 from paofed.simulate.results.table_result import TableResult
-from paofed.simulate.results.tables import TableOf
+from paofed.simulate.results.tidy_tables import TableOf
 from tests.effort import long
 from tests.report.shared.test_figures import flat, many
 from tests.world.table.tables import fleet, hourly, table, write

@@ -15,7 +15,7 @@ from numba import njit
 
 from paofed.core.parts import draws
 from paofed.core.selection import window
-from paofed.simulate.engines.fast.own.rules import NotCompiledError, compiled, told_apart
+from paofed.simulate.engines.fast.own.compiled_rules import NotCompiledError, compiled, told_apart
 
 SOURCE = """
 import numpy as np
@@ -129,7 +129,7 @@ TELL = """
 import numpy as np
 from paofed.core.parts import draws
 from paofed.core.selection import window
-from paofed.simulate.engines.fast.own.rules import told_apart
+from paofed.simulate.engines.fast.own.compiled_rules import told_apart
 print(told_apart(window, np.argsort, np.sqrt, draws))
 """
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from paofed.simulate.results.outcome import RunRecord
-from paofed.simulate.spread.store import FinishedJob, JobStore
+from paofed.simulate.spread.job_store import FinishedJob, JobStore
 
 
 def test_names_that_no_job_has_are_passed_over(tmp_path: Path) -> None:

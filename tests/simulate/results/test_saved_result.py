@@ -10,11 +10,11 @@ import pytest
 
 from paofed.archives import save_arrays
 from paofed.errors import FileError, InputError
-from paofed.simulate.results.forms import RESULT
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, LabelShares, Progressive
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.runs import Clean
+from paofed.simulate.results.saved_result import RESULT
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.world_result import WorldResult
 from tests.simulate.results.test_result import COUNTS, DESCRIBED, TWO_RUNS, made

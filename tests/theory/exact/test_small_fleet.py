@@ -11,9 +11,9 @@ from paofed.algorithms.base import Settled
 from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
 from paofed.errors import AlgorithmError, InputError
-from paofed.theory.exact.outcome import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.exact.recursion import SecondMoments
 from paofed.theory.exact.sample_moments import SampleLaw, SampleMoments
+from paofed.theory.exact.small_fleet import SmallFleet, growth_in_square, second_order, steady_state
 from paofed.theory.fleet import Contacts
 from paofed.theory.mean import growth, predict
 from tests.effort import effort, some

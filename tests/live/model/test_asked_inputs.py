@@ -8,7 +8,7 @@ import pytest
 from paofed.core.columns.calendar import Calendar
 from paofed.core.columns.numbers import Number
 from paofed.errors import InputError
-from paofed.live.model.inputs import inputs_of, instant, values_of
+from paofed.live.model.asked_inputs import inputs_of, instant, values_of
 from paofed.live.protocol.quantity import Quantity
 from tests.live.model.models import READING, seeing_model
 
