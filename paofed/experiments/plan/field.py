@@ -141,7 +141,6 @@ def levels(cheapest: float, least: float) -> list[float]:
     return found
 
 
-
 def step_of(setup: Setup, scenario: "Setting") -> float | None:
     """Return the step size of a method with LMS steps; None for a method with another learner."""
     method = setup.algorithm()
