@@ -66,9 +66,8 @@ def form_of(path: Path) -> tuple[dict[str, tuple[str, int]], set[str]]:
 
 def keys_of(value: Any, place: str = "") -> Iterator[str]:
     """The keys of a JSON value, with those above them."""
-    inside = value.items() if isinstance(value, dict) else ()
-    inside = (("[]", item) for item in value) if isinstance(value, list) else inside
-    for key, part in inside:
+    every = [("[]", item) for item in value] if isinstance(value, list) else []
+    for key, part in value.items() if isinstance(value, dict) else every:
         yield f"{place}.{key}"
         yield from keys_of(part, f"{place}.{key}")
 

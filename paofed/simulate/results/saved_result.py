@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from types import UnionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,10 +229,8 @@ def misfit(value: Any, expected: Any, place: str) -> str | None:
     if isinstance(expected, Above):
         right = type(value) in (int, float) and expected.least < value < FAR
         return None if right else place
-    if isinstance(expected, UnionType):
-        return None if isinstance(value, expected) else place
-    if isinstance(expected, type):
-        return None if type(value) is expected else place
+    if isinstance(expected, type | UnionType):
+        return None if type(value) in (get_args(expected) or [expected]) else place
     if type(value) is not type(expected):
         return place
     if isinstance(expected, list):
