@@ -1,6 +1,7 @@
 """Measure what a run over a table of readings takes: time by stage, and memory."""
 
 import json
+import math
 import os
 import resource
 import time
@@ -33,6 +34,7 @@ from paofed.world.table import door
 EXAMPLE = "python -m lab table air-quality"
 # The size of `long_life`; a tick has that many hours.
 _YEARS, _DEVICES, _READINGS, _HOURS = 50, 655, 17_000, 6
+_OFTEN = 0.8  # of the ticks of `many_readings` in which a device is read
 
 
 class Cost(NamedTuple):
@@ -56,12 +58,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="measure over a table made for it, nearly all gaps: 17,000 readings of 655 devices "
         "over 50 years",
     )  # fmt: skip
+    add = parser.add_argument
+    add("--readings", type=int, metavar="N",
+        help="measure over a table made for it, of so many readings, an hour apart")  # fmt: skip
+    add("--devices", type=int, metavar="K", help="of so many devices (default: 1000)")
+    add("--algorithm", nargs="+", default=[*LINEUP], metavar="NAME",
+        help="run these (default: those that `paofed run` runs)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
 def run(args: Namespace) -> int:
     """Measure, then print."""
-    methods = [resolve(text) for text in LINEUP]
+    methods = [resolve(text) for text in args.algorithm]
     with TemporaryDirectory() as folder:
         scenario = _scenario(args, Path(folder))
         found = cost(scenario, methods, os.cpu_count() or 1)
@@ -82,14 +90,20 @@ def run(args: Namespace) -> int:
 
 
 def _scenario(args: Namespace, folder: Path) -> Scenario:
-    if not args.sparse:
+    if args.devices is not None and args.readings is None:
+        raise InputError("--devices is of a table made for it: give its --readings, too")
+    asked = {"--sparse": args.sparse, "--readings": args.readings is not None}
+    made = [option for option, given in asked.items() if given]
+    if not made:
         scenario = worlds.world_of(args)
         worlds.tell(scenario, args)
         return scenario
-    if args.scenario is not None or args.table is not None:
-        raise InputError("--sparse makes a table of its own: leave SCENARIO and --table out")
+    if len(made) > 1 or args.scenario is not None or args.table is not None:
+        raise InputError(f"{made[0]} makes a table of its own: leave every other one out")
 
-    return long_life(folder)
+    if args.sparse:
+        return long_life(folder)
+    return many_readings(folder, args.readings, 1000 if args.devices is None else args.devices)
 
 
 def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost:
@@ -128,19 +142,35 @@ def cost(scenario: Scenario, methods: Sequence[Algorithm], workers: int) -> Cost
 
 
 def long_life(folder: Path) -> Scenario:
-    """Return a fleet that was read seldom over a long life, with the laws of Setting I.
+    """Return a fleet that was read seldom over a long life.
 
-    17,000 readings of 655 devices over 50 years, in ticks of six hours. Their file is written into
-    the folder.
+    17,000 readings of 655 devices over 50 years, in ticks of six hours.
     """
-    rng, begin = np.random.default_rng(0), np.datetime64("1970-01-01", "h")
     ticks = int(_YEARS * 365.25 * 24) // _HOURS
-    cells = np.sort(rng.choice(ticks * _DEVICES, _READINGS, replace=False))
-    tick, device = np.divmod(cells, _DEVICES)
-    own, (a, b, noise) = rng.normal(size=_DEVICES), rng.normal(size=(3, _READINGS))
-    columns = (device, begin + _HOURS * tick, a, b, own[device] + np.sin(a) + a * b + noise / 10)
+    return _made(folder, "long-life", _READINGS, _DEVICES, ticks, _HOURS)
+
+
+def many_readings(folder: Path, readings: int, devices: int) -> Scenario:
+    """Return a fleet that is read every hour, with a fifth of the readings missing."""
+    if not 1 <= devices <= readings:
+        raise InputError(
+            f"--readings {readings} --devices {devices}: expected a device or more, and a reading "
+            "or more of each"
+        )
+
+    ticks = math.ceil(readings / _OFTEN / devices)
+    return _made(folder, "many-readings", readings, devices, ticks, 1)
+
+
+def _made(folder: Path, name: str, readings: int, devices: int, ticks: int, hours: int) -> Scenario:
+    """Return a fleet with the laws of Setting I; its file is written into the folder."""
+    rng, begin = np.random.default_rng(0), np.datetime64("1970-01-01", "h")
+    cells = np.sort(rng.choice(ticks * devices, readings, replace=False))
+    tick, device = np.divmod(cells, devices)
+    own, (a, b, noise) = rng.normal(size=devices), rng.normal(size=(3, readings))
+    columns = (device, begin + hours * tick, a, b, own[device] + np.sin(a) + a * b + noise / 10)
     lines = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
-    file = folder / "long-life.csv"
+    file = folder / f"{name}.csv"
     file.write_text("\n".join(["device,time,a,b,y", *lines]))
     laws = Scenario.load("setting-1").model_dump(exclude={"ticks", "clients", "kernel_width"})
     stream = {
@@ -150,9 +180,9 @@ def long_life(folder: Path) -> Scenario:
         "time": "time",
         "target": "y",
         "inputs": ("a", "b"),
-        "tick": f"{_HOURS}h",
+        "tick": f"{hours}h",
     }
-    return Scenario.made({**laws, "name": "long-life", "stream": stream}, "long-life")
+    return Scenario.made({**laws, "name": name, "stream": stream}, name)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -101,13 +101,14 @@ def fitted(sums: FloatArray, ridge: float, prior: FloatArray) -> FloatArray:
     worth = ridge / max(sums[COUNT], 1.0)
     place = FIRST
     for f in range(features):
-        right[f] += sums[place]
+        held = right[f] + sums[place]
         for g in range(f):
-            lower[f, g] = sums[place + 1 + g]
-            right[f] -= lower[f, g] * prior[g]
-            right[g] -= lower[f, g] * prior[f]
+            product = sums[place + 1 + g]
+            lower[f, g] = product
+            held -= product * prior[g]
+            right[g] -= product * prior[f]
         square = sums[place + 1 + f]
-        right[f] -= square * prior[f]
+        right[f] = held - square * prior[f]
         lower[f, f] = square + worth * square
         place += f + 2
     return prior + _solved(lower, right)
@@ -121,13 +122,15 @@ def _solved(lower: FloatArray, right: FloatArray) -> FloatArray:
     n, x = right.size, right.copy()
     _factored(lower)
     for f in range(n):
+        held = x[f]
         for g in range(f):
-            x[f] -= lower[f, g] * x[g]
-        x[f] = x[f] / lower[f, f] if lower[f, f] > 0.0 else 0.0
+            held -= lower[f, g] * x[g]
+        x[f] = held / lower[f, f] if lower[f, f] > 0.0 else 0.0
     for f in range(n - 1, -1, -1):
+        held = x[f]
         for g in range(f + 1, n):
-            x[f] -= lower[g, f] * x[g]
-        x[f] = x[f] / lower[f, f] if lower[f, f] > 0.0 else 0.0
+            held -= lower[g, f] * x[g]
+        x[f] = held / lower[f, f] if lower[f, f] > 0.0 else 0.0
     return x
 
 
@@ -137,22 +140,26 @@ def _factored(lower: FloatArray) -> bool:
     What is left of a square, if no more than rounding, counts as 0, and so does what is left of its
     products. Returns whether that was the case for features alone of which nothing was there.
     """
-    definite = True
-    for f in range(len(lower)):
-        least = _SINGULAR * lower[f, f]
-        for g in range(f):
-            held = lower[f, g]
-            for h in range(g):
-                held -= lower[f, h] * lower[g, h]
-            if lower[g, g] == 0.0 and held != 0.0:
-                definite = False
-            lower[f, g] = held / lower[g, g] if lower[g, g] > 0.0 else 0.0
-        square = lower[f, f]
-        for h in range(f):
-            square -= lower[f, h] * lower[f, h]
-        if square < least:
+    definite, least, column = True, np.diag(lower).copy(), np.zeros(len(lower))
+    least *= _SINGULAR
+    for g in range(len(lower)):
+        square = lower[g, g]
+        if square < least[g]:
             definite = False
-        lower[f, f] = np.sqrt(square) if square > least else 0.0
+        pivot = np.sqrt(square) if square > least[g] else 0.0
+        lower[g, g] = pivot
+        for f in range(g + 1, len(lower)):
+            held = lower[f, g]
+            if pivot == 0.0 and held != 0.0:
+                definite = False
+            column[f] = held / pivot if pivot > 0.0 else 0.0
+            lower[f, g] = column[f]
+        # What a column explains is taken from all that is right of it, row by row: nothing waits
+        # for the one before it, as it would in a sum over columns.
+        for f in range(g + 1, len(lower)):
+            part, left, along = column[f], lower[f, g + 1 : f + 1], column[g + 1 : f + 1]
+            for h in range(left.size):
+                left[h] -= part * along[h]
     return definite
 
 

@@ -57,6 +57,34 @@ def learn(
     return TwoSpeedWeights(slow + trust[0] * lead, lead, trust, errors)
 
 
+def step(
+    forgetting: float,
+    models: FloatArray,
+    trust: FloatArray,
+    z: FloatArray,
+    power: float,
+    e: float,
+    ahead: float,
+    mu: float,
+) -> None:
+    """Take the step of `learn`, without its bound, with a model and its lead (2, D), in place.
+
+    e is the model's error on the sample, `ahead` what its lead says of it, `power` the square of
+    the sample's features.
+    """
+    w, lead = models[0], models[1]
+    before = trust[0]
+    missing = e + before * ahead  # the error of the slow model
+    trust[:] = trusted(trust, missing, ahead)
+    slow, after = mu * missing, trust[0]
+    quick = (missing - ahead) / max(power, TINY) - slow
+    for j in range(z.size):
+        there = lead[j]
+        following = forgetting * (there + quick * z[j])
+        lead[j] = following
+        w[j] += slow * z[j] + after * following - before * there
+
+
 def trusted(trust: FloatArray, missing: float, ahead: float) -> FloatArray:
     """Return the trust after a sample, with the sums from which it is computed.
 

@@ -24,8 +24,8 @@ from paofed.core.least_squares import follow
 from paofed.core.parts import LEFT_ALONE, Learner, Part
 from paofed.core.starting import keeping_start
 from paofed.core.sums import add, size_of
-from paofed.core.two_speed import TINY, trusted
 from paofed.core.two_speed import begin as begin_two_speed
+from paofed.core.two_speed import step
 from paofed.core.weighing import weights_of
 
 # Where the shared model, as it is told, has its number, how many coefficients, and the first.
@@ -147,40 +147,12 @@ def learn(
         over -= state.shared[FIRST + f] * u[f]
     judge(state.waiting, state.record, z, y)
     missed, ahead = over - known.corrected, known.lead
-    _step(forgetting, state.correction, state.correction_trust, z, known.power, missed, ahead, mu)
+    step(forgetting, state.correction, state.correction_trust, z, known.power, missed, ahead, mu)
     missed, ahead = y - known.first - known.own, known.own_lead
-    _step(forgetting, state.own, state.own_trust, z, known.power, missed, ahead, mu)
+    step(forgetting, state.own, state.own_trust, z, known.power, missed, ahead, mu)
     last = z[z.size - state.over.size :]
     follow(state.over, state.open, last, y - known.first - float(state.over @ last))
     return state
-
-
-def _step(
-    forgetting: float,
-    models: FloatArray,
-    trust: FloatArray,
-    z: FloatArray,
-    power: float,
-    e: float,
-    ahead: float,
-    mu: float,
-) -> None:
-    """Take the step of paofed.core.two_speed with a model and its lead, in place.
-
-    e is the model's error on the sample, `ahead` what its lead says of it, `power` the square of
-    the sample's features.
-    """
-    w, lead = models[0], models[1]
-    before = trust[0]
-    missing = e + before * ahead  # the error of the slow model
-    trust[:] = trusted(trust, missing, ahead)
-    slow, after = mu * missing, trust[0]
-    quick = (missing - ahead) / max(power, TINY) - slow
-    for j in range(z.size):
-        there = lead[j]
-        following = forgetting * (there + quick * z[j])
-        lead[j] = following
-        w[j] += slow * z[j] + after * following - before * there
 
 
 def merge(state: SummingDevice, part: Part) -> SummingDevice:

@@ -60,9 +60,9 @@ def set_aside(known: FloatArray, model: FloatArray) -> BoolArray:
             errors = found
     aside = nobody
     for _ in range(_ROUNDS):
-        aside = nobody.copy()
+        aside, far = nobody.copy(), _FAR * np.median(errors)
         for i in range(who.size):
-            aside[who[i]] = errors[i] > _FAR * np.median(errors)
+            aside[who[i]] = errors[i] > far
         total = total_without(-1, pooled(known, aside))
         errors = _errors(known, who, fitted(total, _WORTH, prior))
     return nobody if 3 * np.sum(aside) > who.size else aside

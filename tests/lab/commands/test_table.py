@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from lab.commands import main
-from lab.commands.table import cost, long_life
+from lab.commands.table import cost, long_life, many_readings
 from paofed import algorithm
 from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
@@ -44,4 +44,28 @@ def test_a_long_life_is_nearly_all_gaps(tmp_path: Path) -> None:
 
 def test_a_table_made_for_it_is_the_only_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "air-quality", "--sparse"]) == 2
-    assert "leave SCENARIO and --table out" in capsys.readouterr().err
+    assert "leave every other one out" in capsys.readouterr().err
+    assert main(["table", "--sparse", "--readings", "100"]) == 2
+    assert "leave every other one out" in capsys.readouterr().err
+    assert main(["table", "air-quality", "--devices", "3"]) == 2
+    assert "give its --readings, too" in capsys.readouterr().err
+    assert main(["table", "--readings", "2", "--devices", "3"]) == 2
+    assert "a reading or more of each" in capsys.readouterr().err
+
+
+def test_a_fleet_of_many_readings_has_as_many_as_were_asked_for(tmp_path: Path) -> None:
+    scenario = many_readings(tmp_path, 120, 3)
+    readings = read(scenario.table)
+    assert len(readings.y) + len(readings.y_past) == 120
+    assert scenario.clients == 3
+
+
+@long
+def test_the_algorithms_named_are_run_over_a_table_made_for_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--readings", "300", "--devices", "3", "--algorithm", "pao-fed-u1"]
+    assert main(["table", *words]) == 0
+    told = capsys.readouterr().out
+    assert "3 devices" in told
+    assert "1 algorithms" in told

@@ -110,6 +110,7 @@ def advance(samples, numbers, learner, kept, up_memory, down_memory, joined, fli
         for i in range(samples.begin[t], samples.begin[t + 1]):
             k = samples.client[i]
             joins, lost = samples.joins[i], samples.lost_down[i] != 0
+            {hold}
             if tally.judged.size and judge(
                 numbers, learner, server, tally, k, samples.z[i], samples.truth[i],
                 samples.place + i,
@@ -195,6 +196,7 @@ def source(shape: Shape) -> str:
         "device_model": own_model,
         "device_tells": _told(shape, "learner", device) or own_model,
         "server_tells": _told(shape, "server", server) or model,
+        "hold": f"device = {device}" if "learner" in shape.in_place else "",
         "learn": _learn(shape, device),
         "see": _see(shape, device),
         "server_model": model,
@@ -307,18 +309,30 @@ def _travel(shape: Shape, direction: str, waived: tuple[str, ...] | None) -> str
             return 1"""
 
 
+def _held(shape: Shape, device: str) -> tuple[str, str, str]:
+    """Write a device's state for what happens at a sample, and its places: a stack and an index.
+
+    A learner that works in place is always given its places: they are looked up once for a sample.
+    """
+    if "learner" in shape.in_place:
+        return "device", "device", ""
+    return device, "learner", "[k]"
+
+
 def _learn(shape: Shape, device: str) -> str:
     if shape.lms:
         return "lms(learner[0][k], z, y, numbers.mu)"
-    stored = _stored("learner", "state", shape.learner, "[k]", 20)
-    return f"state = {_call(shape, 'learn')}{device}, z, y, numbers.mu, n)\n{' ' * 20}{stored}"
+    state, stack, index = _held(shape, device)
+    stored = _stored(stack, "state", shape.learner, index, 20)
+    return f"state = {_call(shape, 'learn')}{state}, z, y, numbers.mu, n)\n{' ' * 20}{stored}"
 
 
 def _see(shape: Shape, device: str) -> str:
     if "learner_sees" not in dict(shape.given):
         return ""
-    stored = _stored("learner", "state", shape.learner, "[k]", 12)
-    return f"state = {_call(shape, 'learner_sees')}{device}, samples.z[i])\n{' ' * 12}{stored}"
+    state, stack, index = _held(shape, device)
+    stored = _stored(stack, "state", shape.learner, index, 12)
+    return f"state = {_call(shape, 'learner_sees')}{state}, samples.z[i])\n{' ' * 12}{stored}"
 
 
 def _merge(shape: Shape, device: str) -> str:
