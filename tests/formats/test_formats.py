@@ -203,7 +203,8 @@ def test_a_device_puts_a_newer_state_aside_and_joins_anew(
     newer_archive(state, content)
     newer = state.read_bytes()
     assert taken_up(state, 1, 1.0, 5) is None
-    assert "a device's state of format 2, this paofed knows 1: upgrade paofed; it is now" in caplog.text
+    what = "a device's state of format 2, this paofed knows 1: upgrade paofed; it is now"
+    assert what in caplog.text
     assert (tmp_path / "state-1.npz.aside").read_bytes() == newer
     state.write_bytes(content)
     assert taken_up(state, 1, 1.0, 5) is not None
