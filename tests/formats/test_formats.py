@@ -66,9 +66,8 @@ def form_of(path: Path) -> tuple[dict[str, tuple[str, int]], set[str]]:
 
 def keys_of(value: Any, place: str = "") -> Iterator[str]:
     """The keys of a JSON value, with those above them."""
-    inside = value.items() if isinstance(value, dict) else ()
-    inside = (("[]", item) for item in value) if isinstance(value, list) else inside
-    for key, part in inside:
+    items = [("[]", item) for item in value] if isinstance(value, list) else []
+    for key, part in value.items() if isinstance(value, dict) else items:
         yield f"{place}.{key}"
         yield from keys_of(part, f"{place}.{key}")
 
@@ -204,7 +203,10 @@ def test_a_device_puts_a_newer_state_aside_and_joins_anew(
     newer_archive(state, content)
     newer = state.read_bytes()
     assert taken_up(state, 1, 1.0, 5) is None
-    assert "a device's state of format 2, this paofed knows 1; it is now" in caplog.text
+    assert (
+        "a device's state of format 2, this paofed knows 1: upgrade paofed; it is now"
+        in caplog.text
+    )
     assert (tmp_path / "state-1.npz.aside").read_bytes() == newer
     state.write_bytes(content)
     assert taken_up(state, 1, 1.0, 5) is not None

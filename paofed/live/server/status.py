@@ -284,7 +284,7 @@ def _read(kind: Any, value: Any) -> Any:
         return tuple(map(_read, kinds, value))
     if get_origin(kind) is dict:
         return {inside[0](key): part for key, part in value.items()}
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return kind(**{one.name: _read(one.type, value[one.name]) for one in fields(kind)})
     return value
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from types import UnionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +230,7 @@ def misfit(value: Any, expected: Any, place: str) -> str | None:
         right = type(value) in (int, float) and expected.least < value < FAR
         return None if right else place
     if isinstance(expected, UnionType):
-        return None if isinstance(value, expected) else place
+        return None if type(value) in get_args(expected) else place
     if isinstance(expected, type):
         return None if type(value) is expected else place
     if type(value) is not type(expected):
