@@ -621,6 +621,16 @@ def test_links_lead_somewhere() -> None:
                 assert anchor in anchors(target.read_text(encoding="utf-8")), (document, link)
 
 
+def test_the_files_that_contributing_names_are_there() -> None:
+    """By their path, also within the package, or where folders are told by name alone."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w./]+\.(?:py|md|c|h|bib|json|toml))`", text)
+    assert len(named) > 20
+    for name in named:
+        places = [ROOT / name, ROOT / "paofed" / name]
+        assert any(place.exists() for place in places) or any((ROOT / "paofed").rglob(name)), name
+
+
 def test_the_index_leads_to_every_document() -> None:
     """By a link for those who read it on a forge, and by the contents of the site."""
     index = DOCUMENTS["docs/index.md"]

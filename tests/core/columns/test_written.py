@@ -1,26 +1,22 @@
 import json
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paofed.core.columns.calendar import Calendar
-from paofed.core.columns.categories import Compass, OneHot
-from paofed.core.columns.numbers import Cyclic, Number
+from paofed.core.columns.numbers import Number
 from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import KINDS, read, written
 from paofed.errors import InputError
 
+VECTORS = json.loads(
+    (Path(__file__).parents[3] / "docs/vectors/columns.json").read_text(encoding="utf-8")
+)
 RECORDS = [
-    Number("a"),
+    *dict.fromkeys(read(one["column"]) for one in VECTORS),
     Number("O3", 1 / 3, 2e-7, logarithm=True, lag=2),
     Number("O3", -5.0, 2.0, diff=24),
-    Cyclic("hour", 24.0),
-    Cyclic("time", 86400.0, time=True),
-    Compass("wd"),
-    OneHot("kind", ("a", "b")),
-    Calendar("time", "weekday"),
-    Calendar("time", "hour", "Europe/Oslo"),
 ]
 
 
