@@ -63,12 +63,6 @@ def digest(value: object, known: Sequence[str] = (), *, looks_up: bool = True) -
     return found.hexdigest()
 
 
-def file_digest(path: Path) -> str:
-    """Return a digest of the content of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def own_imports(file: Path) -> list[str]:
     """Return the modules that a file imports and that are neither Python's, paofed's nor installed.
 
@@ -79,6 +73,14 @@ def own_imports(file: Path) -> list[str]:
     imports = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
     named = {name for node in imports for name in _names(node, "")}
     return sorted(name for name in named if modules.text_of(name) is not None)
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield some code and the code of all functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
 
 
 class _Telling:
@@ -187,7 +189,7 @@ class _Telling:
             yield from self._parts(*closure)
             return
         yield from self._code(function.__code__)
-        codes = list(_codes(function.__code__))
+        codes = list(codes_in(function.__code__))
         names = sorted({name for code in codes for name in code.co_names})
         for name in names:
             if name in function.__globals__:
@@ -245,13 +247,6 @@ def _version(top: str) -> str:
     with suppress(PackageNotFoundError):
         return version(top)
     return ",".join(version(name) for name in packages_distributions().get(top, ()))
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 def _imported(codes: Sequence[types.CodeType], package: str | None) -> Iterator[Any]:

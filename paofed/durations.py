@@ -62,6 +62,11 @@ def moment(text: str, *, ago: bool) -> float | None:
         return None
 
 
+def date_text(moment: float) -> str:
+    """Write seconds since 1970 as a date and time, in this machine's zone."""
+    return datetime.fromtimestamp(moment).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
 def number_text(number: float) -> str:
     """Write a number without an exponent so that the very same number is read again.
 

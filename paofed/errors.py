@@ -18,11 +18,11 @@ Every text says what was got, what was expected and, where that is not obvious, 
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import index
-from typing import Self, SupportsIndex, cast
+from typing import ClassVar, Self, SupportsIndex, cast
 
 
 class PaofedError(Exception):
@@ -30,11 +30,30 @@ class PaofedError(Exception):
 
 
 class InputError(PaofedError, ValueError):
-    """What was handed to us cannot be used; `key` is the option or argument that is wrong."""
+    """What was handed to us cannot be used; `key` is the option or argument that is wrong.
+
+    A text may begin with its key, perhaps after `whose`, and has other keys in backquotes, so that
+    `told` can call them as those who read it do.
+    """
+
+    whose: ClassVar[str] = ""  # what may stand before a key, with a space at its end
 
     def __init__(self, text: str = "", *, key: str | None = None) -> None:
         super().__init__(text)
         self.key = key
+
+    def told(self, names: Mapping[str, str]) -> str:
+        """Return the text with other names of keys; it calls a key max_age "max age", too.
+
+        >>> error = InputError("max age is 9: give `tick`", key="max_age")
+        >>> error.told({"max_age": "--max-age", "tick": "--tick"})
+        '--max-age is 9: give --tick'
+        """
+        text, key = str(self).removeprefix(self.whose), self.key or ""
+        for begin in (key, (last := key.rpartition(".")[2]), last.replace("_", " ")):
+            if key in names and text.startswith((f"{begin} ", f"{begin}: ")):
+                return with_names(names[key] + text.removeprefix(begin), names)
+        return with_names(str(self), names)
 
 
 class AlgorithmError(InputError):
@@ -90,6 +109,17 @@ class ContractError(PaofedError, AssertionError):
 
 class PaofedWarning(UserWarning):
     """Work goes on, but slower or otherwise than people may expect; commands say it on stderr."""
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with other names of the keys that it has in backquotes.
+
+    >>> with_names("give `tick`, see `this`", {"tick": "--tick"})
+    'give --tick, see `this`'
+    """
+    for key, name in names.items():
+        text = text.replace(f"`{key}`", name)
+    return text
 
 
 @contextmanager

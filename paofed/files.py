@@ -4,6 +4,7 @@ import contextlib
 import csv
 import ctypes
 import fcntl
+import hashlib
 import io
 import os
 import tempfile
@@ -77,6 +78,15 @@ def read_text(path: Path) -> str:
         raise FileError(f"{path} cannot be read: it is not text in UTF-8") from None
 
 
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's content."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with replacing(path) as file:
@@ -128,7 +138,7 @@ def _umask() -> int:
     return mask
 
 
-def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a CSV, whole or not at all; floats keep every digit."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

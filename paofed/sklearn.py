@@ -182,7 +182,8 @@ class FourierLMS(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # no typ
             return self.kernel_width
         if self.kernel_width != MEDIAN:
             raise InputError(
-                f"kernel_width is {self.kernel_width!r}: expected a number above 0, or {MEDIAN!r}"
+                f"kernel_width is {self.kernel_width!r}: expected a number above 0, or {MEDIAN!r}",
+                key="kernel_width",
             )
         return median_distance(x) or 1.0  # where all samples are equal, any width will do
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from paofed import words
 from paofed.files import write_table
 
-Ends = Literal["half", "brackets", "to"]
+Shown = Literal["half", "brackets", "to"]
 _UNKNOWN, _DIVERGED = "-", "diverged"
 
 
@@ -45,16 +45,27 @@ def number(value: float, digits: int = 2, sign: str = "") -> str:
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"  # adding 0.0 turns -0.0 into 0.0
 
 
+def at_most(bound: float) -> str:
+    """Write how much better anything else can be: rounded up, so that it stays a bound.
+
+    >>> at_most(0.121), at_most(-0.5), at_most(math.inf)
+    ('0.13', '0.00', '-')
+    """
+    if not bound < math.inf:
+        return _UNKNOWN
+    return number(math.ceil(100 * max(bound, 0.0)) / 100)
+
+
 def significant(value: float) -> str:
     """Write a number of any size with four significant digits; a dash for one not finite."""
     return f"{value:.4g}" if math.isfinite(value) else _UNKNOWN
 
 
-def error(db: float) -> str:
+def error(db: float, unit: str = "") -> str:
     """Write an error in dB: NaN or infinite if an algorithm diverged, -inf if there was none."""
     if math.isfinite(db):
-        return number(db)
-    return str(db) if db < 0 else _DIVERGED
+        return f"{number(db)}{unit}"
+    return f"{db}{unit}" if db < 0 else _DIVERGED
 
 
 def error_if_any(db: float) -> str:
@@ -62,8 +73,23 @@ def error_if_any(db: float) -> str:
     return _UNKNOWN if math.isnan(db) else error(db)
 
 
+def give_or_take(value: float, half: float, digits: int = 2, sign: str = "") -> str:
+    """Write a number with its standard error or half of its interval, where it has one.
+
+    >>> give_or_take(0.5, 0.25, sign="+"), give_or_take(0.5, math.nan)
+    ('+0.50 ± 0.25', '0.50')
+    """
+    said = number(value, digits, sign)
+    return f"{said} ± {number(half, digits)}" if math.isfinite(half) else said
+
+
+def ends(found: _Interval, digits: int = 2) -> str:
+    """Write the ends of an interval, in brackets."""
+    return f"[{number(found.low, digits)}, {number(found.high, digits)}]"
+
+
 def estimated(
-    found: _Interval, ends: Ends = "half", *, digits: int = 2, sign: str = "", unit: str = ""
+    found: _Interval, shown: Shown = "half", *, digits: int = 2, sign: str = "", unit: str = ""
 ) -> str:
     """Write a mean with its interval, where it has one, in one of three ways.
 
@@ -74,13 +100,14 @@ def estimated(
     """
     if not math.isfinite(found.mean):
         return _DIVERGED
+    if shown == "half":
+        return give_or_take(found.mean, (found.high - found.low) / 2, digits, sign) + unit
     mean = f"{number(found.mean, digits, sign)}{unit}"
     if not math.isfinite(found.low):
         return mean
-    if ends == "half":
-        return f"{mean} ± {number((found.high - found.low) / 2, digits)}"
-    low, high = number(found.low, digits), number(found.high, digits)
-    return f"{mean} [{low}, {high}]" if ends == "brackets" else f"{mean} ({low} to {high})"
+    if shown == "brackets":
+        return f"{mean} {ends(found, digits)}"
+    return f"{mean} ({number(found.low, digits)} to {number(found.high, digits)})"
 
 
 def known(value: Any) -> Any:
@@ -131,14 +158,19 @@ def numeric(text: Callable[[Any], str], page: Callable[[Any], str] | None = None
     return CellForm(text, lambda value: typeset(shown(value)))
 
 
-def _gain(ends: Ends, sign: str = "") -> Callable[[_Interval], str]:
+def number_or(word: str) -> CellForm:
+    """Return the form of numbers in which a word stands for one that there is not."""
+    return numeric(lambda value: number(value) if math.isfinite(value) else word)
+
+
+def _gain(shown: Shown, sign: str = "") -> Callable[[_Interval], str]:
     """Write gains, of which some cannot be: where there is nobody to gain on, or both diverged."""
-    return lambda found: _UNKNOWN if math.isnan(found.mean) else estimated(found, ends, sign=sign)
+    return lambda found: _UNKNOWN if math.isnan(found.mean) else estimated(found, shown, sign=sign)
 
 
 WORDS = CellForm(str, html.escape, is_number=False)
 NAME = CellForm(str, _name, is_number=False)
-NUMBER, SIGNIFICANT = numeric(number), numeric(significant)
+NUMBER, SIGNIFICANT, AT_MOST = numeric(number), numeric(significant), numeric(at_most)
 ERROR, ERROR_IF_ANY = numeric(error), numeric(error_if_any)
 COUNT = numeric(lambda value: _UNKNOWN if math.isnan(value) else f"{value:,.0f}")
 WHOLE, BYTES = numeric(str), numeric(words.size)
@@ -152,7 +184,7 @@ class ShownColumn(NamedTuple):
     # Its name in files; several names are for the parts of an estimate: the mean, its interval, the
     # number of runs.
     key: str | tuple[str, ...]
-    head: str = ""  # the heading, for people
+    head: str | None = None  # the heading, for people; None: the column is in files alone
     form: CellForm = WORDS
     unit: str = ""
     best: Literal["least", "most"] | None = None  # which of its numbers is marked as the best
@@ -166,7 +198,7 @@ class ShownColumn(NamedTuple):
     @property
     def heading(self) -> str:
         """The heading with its unit."""
-        return f"{self.head} ({self.unit})" if self.unit else self.head
+        return f"{self.head} ({self.unit})" if self.unit else self.head or ""
 
     def places(self, values: Sequence[Any]) -> set[int]:
         """Return where the best of its numbers stand."""
@@ -203,8 +235,12 @@ class ShownTable:
     def without(self, *keys: str) -> "ShownTable":
         """Return the table without some columns, by their first names in files."""
         kept = [i for i, column in enumerate(self.columns) if column.keys[0] not in keys]
-        rows = [[row[i] for i in kept] for row in self.rows]
+        rows = [[row[i] for i in kept if i < len(row)] for row in self.rows]
         return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
+
+    def _shown(self) -> "ShownTable":
+        """Return the table as people see it: without the columns that are in files alone."""
+        return self.without(*(c.keys[0] for c in self.columns if c.head is None))
 
     def _best(self) -> set[tuple[int, int]]:
         """Return the cells that are the best of their column, by row and column."""
@@ -216,28 +252,33 @@ class ShownTable:
 
     def text(self) -> str:
         """Lay out the table for a terminal; a star marks the best of a column."""
-        best = self._best()
+        shown = self._shown()
+        best, columns = shown._best(), shown.columns
         starred = {i for _, i in best}
 
         def cell(value: Any, j: int, i: int) -> str:
-            column = self.columns[i]
+            column = columns[i]
             said = column.missing if value is None else column.form.text(value)
             # A blank for all others, so that the digits of all numbers stay below each other.
             return said + ("*" if (j, i) in best else " ") if i in starred else said
 
         rows = [
-            [cell(value, j, i) for i, value in enumerate(row)] for j, row in enumerate(self.rows)
+            [cell(value, j, i) for i, value in enumerate(row)] for j, row in enumerate(shown.rows)
         ]
-        left = [i for i, column in enumerate(self.columns) if not column.form.is_number]
-        laid_out = words.table([column.heading for column in self.columns], rows, left)
+        left = [i for i, column in enumerate(columns) if not column.form.is_number]
+        laid_out = words.table([column.heading for column in columns], rows, left)
         return "\n\n".join(filter(None, [self.title, laid_out, *self.notes]))
 
     def html(self) -> str:
-        """Return the table for a page; the best of a column is bold."""
-        best, width = self._best(), len(self.columns)
+        """Return the table for a page; the best of a column is bold.
+
+        It is no template, since results are read and printed where Jinja2 is not installed.
+        """
+        shown = self._shown()
+        best, columns, width = shown._best(), shown.columns, len(shown.columns)
 
         def cell(value: Any, j: int, i: int, last: int) -> str:
-            column = self.columns[i]
+            column = columns[i]
             if i == last and last < width - 1:
                 return f"<td colspan={width - i}>{html.escape(value)}</td>"
             said = html.escape(column.missing) if value is None else column.form.page(value)
@@ -246,11 +287,11 @@ class ShownTable:
 
         head = "".join(
             f"<th scope='col'{_side(column)}>{_breakable(column.heading)}</th>"
-            for column in self.columns
+            for column in columns
         )
         body = "".join(
             f"<tr>{''.join(cell(value, j, i, len(row) - 1) for i, value in enumerate(row))}</tr>"
-            for j, row in enumerate(self.rows)
+            for j, row in enumerate(shown.rows)
         )
         return (
             f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
@@ -259,10 +300,14 @@ class ShownTable:
 
     __html__ = html  # what templates with autoescape ask for
 
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns in files."""
+        return [key for column in self.columns for key in column.keys]
+
     def csv(self, path: Path) -> None:
         """Write the table as CSV: every digit, and an empty cell for what there is not."""
-        header = [key for column in self.columns for key in column.keys]
-        write_table(path, header, [list(self._flat(row)) for row in self.rows])
+        write_table(path, self.header, map(self._flat, self.rows))
 
     def _flat(self, row: Sequence[Any]) -> Iterable[Any]:
         for column, value in zip(self.columns, row, strict=True):
@@ -282,6 +327,11 @@ class ShownTable:
         ]
         told: list[dict[str, Any]] = known(records)
         return told
+
+
+def in_files(keys: Iterable[str | tuple[str, ...]], rows: Iterable[Sequence[Any]]) -> ShownTable:
+    """Return a table for files alone, by the names of its columns there."""
+    return ShownTable([*map(ShownColumn, keys)], [*rows])
 
 
 def _parts(found: _Interval | None) -> dict[str, float] | None:

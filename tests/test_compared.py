@@ -15,7 +15,7 @@ from lab.compare.search import BUDGETS
 from lab.compare.settings import FULL, USUAL
 from paofed.algorithms.setup import resolve
 from paofed.experiments.rejection import student_of_race
-from paofed.report.comparison.judged import PAO_FED, Judged, digest, published, summary
+from paofed.report.comparison.page import PAO_FED, Judged, digest, published, summary
 from paofed.simulate.results.estimates import Estimate, student_95
 from paofed.words import size
 from paofed.world.scenario import Scenario
@@ -206,6 +206,34 @@ def test_everybody_was_judged_everywhere_in_as_many_worlds_as_is_said() -> None:
         assert one.purse.budget in BUDGETS
         if one.setting != "air-quality":  # there, the pairs are devices
             assert one.error.runs == PLAN.extent_in(one.setting).runs
+
+
+def test_sums_beside_models_are_as_their_file_says() -> None:
+    with (ROOT / "lab" / "compare" / "sums.csv").open(newline="", encoding="utf-8") as file:
+        found = {
+            tuple(row[name] for name in ("setting", "tariff", "budget", "entrant")): row
+            for row in csv.DictReader(file)
+        }
+    told = DOCUMENT.partition("## Sums beside models")[2].partition("## How it is done")[0]
+    table = re.findall(
+        r"^\| ((?:[\w-]+ \| ){2}(?:quarter|same|tenfold)) \|(.*)\|$", told, re.MULTILINE
+    )
+    assert len(table) == len({key[:3] for key in found}) > 0
+    for where, rest in table:
+        cells = [cell.strip() for cell in rest.split("|")]
+        for entrant, word, db, behind in (
+            ("one-shot-ridge", *cells[2:5]),
+            ("fed-ridge", *cells[5:8]),
+        ):
+            row = found.get((*where.split(" | "), entrant))
+            if row is None:
+                assert (word, db, behind) == ("-", "", "")
+                continue
+            assert word.startswith(f"`{row['word'].partition(':')[2]}`")
+            assert db == f"{float(row['db']):.2f}"
+            ends = [float(row[name] or "nan") for name in ("behind", "behind_low", "behind_high")]
+            shown = "{:+.2f} [{:.2f}, {:.2f}]".format(*ends) if row["behind"] else ""
+            assert behind == (f"**{shown}**" if row["verdict"] == "better" else shown)
 
 
 def test_it_says_whose_servers_forget_in_setting_2() -> None:

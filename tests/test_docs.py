@@ -39,7 +39,7 @@ from paofed.experiments.candidates import GRIDS
 from paofed.report.run.page import write as write_page
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, LabelShares, Progressive
-from paofed.simulate.results.result import Clean
+from paofed.simulate.results.runs import Clean
 from paofed.simulate.table.baselines import BASELINES
 from paofed.world.availability import Availability, Battery, Outages
 from paofed.world.delays import Delay, Loss
@@ -186,6 +186,21 @@ def test_what_is_shown_happens(
             for command, shown in commands(block):
                 if command.startswith("paofed ") and command.split()[1] not in SLOW:
                     require_shown(shown, carry_out(command, shown), where)
+
+
+def test_the_readme_shows_the_run_of_the_tutorial() -> None:
+    """The same table, columns and laws, and with them the same numbers."""
+    shown = []
+    for document in ("README.md", "docs/tutorial-air-quality.md"):
+        (run,) = (
+            (command.split(" --algorithm ")[0].split(), output)
+            for block in blocks(document)
+            for command, output in commands(block)
+            if command.startswith("paofed run setting-1 --table")
+        )
+        (row,) = re.findall(r"^pao-fed-u1 +-.*$", run[1], re.MULTILINE)
+        shown.append((run[0], row.split()))
+    assert shown[0] == shown[1]
 
 
 def test_a_lie_is_found() -> None:

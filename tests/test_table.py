@@ -87,6 +87,17 @@ def test_without_some_columns() -> None:
     assert short.rows[2] == ["c2", -3.0]
 
 
+def test_a_column_without_a_heading_is_in_files_alone(tmp_path: Path) -> None:
+    columns = (ShownColumn("seed"), ShownColumn("name", "name"), ShownColumn("a", "a", COUNT))
+    table = ShownTable(columns, [[7, "x", 12], [8, "y", 3]])
+    assert table.text() == "name   a\nx     12\ny      3"
+    assert "<td>x</td><td class=n>12</td>" in table.html()
+    assert "seed" not in table.html()
+    table.csv(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "seed,name,a\n7,x,12\n8,y,3\n"
+    assert table.json()[0] == {"seed": 7, "name": "x", "a": 12}
+
+
 def test_a_short_row_ends_in_words_across_the_page() -> None:
     columns = (
         ShownColumn("name", "name"),

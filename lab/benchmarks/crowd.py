@@ -13,7 +13,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -51,6 +51,11 @@ class LoadOutcome(NamedTuple):
     def percentile(self, share: float) -> float:
         """Return the milliseconds within which `share` percent of the contacts were answered."""
         return float(np.percentile(self.latencies, share)) * 1e3 if self.answered else np.nan
+
+    def as_json(self, shares: Iterable[float]) -> dict[str, object]:
+        """Return the rate, what was lost, and the milliseconds of these percentiles."""
+        times = {str(share): self.percentile(share) for share in shares}
+        return {"rate": self.rate, "lost": self.lost, "milliseconds": times}
 
 
 class CrowdDevice:

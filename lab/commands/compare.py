@@ -17,14 +17,13 @@ from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.core.tariffs import tariff_of
 from paofed.errors import InputError, whole
-from paofed.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lab.compare.comparison import Plan
     from paofed.experiments.candidates import Entrant
-    from paofed.report.comparison.judged import Judged
+    from paofed.report.comparison.page import Judged
 
 EXAMPLE = "python -m lab compare setting-1 --entrants fed-async,top-k --quick --out compared"
 
@@ -56,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare unit by unit, then write what is found."""
+    """Compare job by job, then write what is found."""
     from lab.compare.comparison import Plan, run_comparison
     from lab.study_folder import crew_in_folder
 
@@ -119,20 +118,21 @@ def _command(plan: "Plan", args: Namespace) -> str:
 
 def _write(found: "list[Judged]", plan: "Plan", command: str, folder: Path) -> None:
     from lab.compare.page import build
-    from paofed.report.comparison.judged import save
-    from paofed.report.comparison.page import figures
-    from paofed.report.shared.figures import save_all
+    from paofed.report.comparison.page import every_number, figures
+    from paofed.report.shared.figures import write_page
 
-    save(found, folder / "compare.csv")
-    drawings = save_all(figures(found), folder)
     worlds = [f"{plan.extent_in(setting).runs} in {setting}" for setting in plan.settings]
-    unit = f"Worlds of the judgement: {', '.join(worlds)}."
-    write_text(folder / "compare.html", build(found, drawings, command, unit))
+    judged_on = f"Worlds of the judgement: {', '.join(worlds)}."
+    write_page(
+        folder / "compare.html",
+        figures(found),
+        lambda drawings: build(found, drawings, command, judged_on),
+        [("compare", every_number(found))],
+    )
 
 
 def _print(found: "list[Judged]", folder: Path) -> None:
     """Print for every budget what PAO-Fed reaches, and what reaches the least error."""
-    from paofed.report.comparison.judged import summary
-    from paofed.report.comparison.page import digest_table
+    from paofed.report.comparison.page import digest_table, summary
 
     print(f"{digest_table(found).text()}\n\n{summary(found)}\nopen {folder / 'compare.html'}")

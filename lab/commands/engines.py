@@ -9,13 +9,12 @@ one run.
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paofed.cli.shared.progress import say
-from paofed.words import table
+from paofed.table import COUNT, WHOLE, ShownColumn, ShownTable, numeric
 
 if TYPE_CHECKING:
-    from lab.benchmarks.own import SideBySide, SumsBeside
     from lab.benchmarks.speed import Timing
 
 EXAMPLE = "python -m lab engines --scaling"
@@ -37,53 +36,52 @@ def run(args: Namespace) -> int:
     timings, own, sums = side_by_side(say), beside(say), sums_beside_models(say)
     sizes = list(scaling(say)) if args.scaling else []
     if args.json:
-        content = {
-            "engines": [t._asdict() for t in timings],
-            "own": [o._asdict() for o in own],
-            "sums": [s._asdict() for s in sums],
-            "scaling": [s._asdict() for s in sizes],
+        found: dict[str, list[Any]] = {
+            "engines": timings,
+            "own": own,
+            "sums": sums,
+            "scaling": sizes,
         }
-        print(json.dumps(content))
+        print(json.dumps({name: [one._asdict() for one in rows] for name, rows in found.items()}))
         return 0
-    print(_engines(timings))
-    print()
-    print(_own(own))
-    print()
-    print(_sums(sums))
-    if sizes:
-        rows = [
-            [*(f"{n:,}" for n in size[:3]), f"{size.nanoseconds:.0f}", f"{size.megabytes:,.0f}"]
-            for size in sizes
-        ]
-        print()
-        print(table(["clients", "features", "algorithms", "ns", "MB"], rows))
+    tables = [_engines(timings), ShownTable(_OWN, own), ShownTable(_SUMS, sums)]
+    tables += [ShownTable(_SIZES, sizes)] if sizes else []
+    print("\n\n".join(table.text() for table in tables))
     return 0
 
 
-def _own(own: "list[SideBySide]") -> str:
-    header = ["rule of one's own", "ns", "times float32's", "times float64's", "first s", "later s"]
-    rows = [[o.what, f"{o.nanoseconds:,.0f}", *(f"{value:.2g}" for value in o[2:])] for o in own]
-    return table(header, rows)
+_ROUGH = numeric(lambda value: f"{value:.2g}")
+_NANOSECONDS = ShownColumn("nanoseconds", "ns", COUNT)
+_OWN = (
+    ShownColumn("what", "rule of one's own"),
+    _NANOSECONDS,
+    ShownColumn("times_float32", "times float32's", _ROUGH),
+    ShownColumn("times_float64", "times float64's", _ROUGH),
+    ShownColumn("first_start", "first s", _ROUGH),
+    ShownColumn("later_start", "later s", _ROUGH),
+)
+_SUMS = (
+    ShownColumn("method", "method"),
+    ShownColumn("features", "features", WHOLE),
+    _NANOSECONDS,
+    ShownColumn("times", "times pao-fed-u1's", _ROUGH),
+)
+_SIZES = (
+    *(ShownColumn(key, key, COUNT) for key in ("clients", "features", "algorithms")),
+    _NANOSECONDS,
+    ShownColumn("megabytes", "MB", COUNT),
+)
 
 
-def _sums(sums: "list[SumsBeside]") -> str:
-    header = ["method", "features", "ns", "times pao-fed-u1's"]
-    rows = [[s.method, f"{s.features}", f"{s.nanoseconds:,.0f}", f"{s.times:.2g}"] for s in sums]
-    return table(header, rows)
-
-
-def _engines(timings: "list[Timing]") -> str:
+def _engines(timings: "list[Timing]") -> ShownTable:
     by_name = {t.what: t.nanoseconds for t in timings}
     numpy, c = by_name["vectorised NumPy"], by_name.get("inner loop in C, 1 thread")
-    rows = [
-        [
-            t.what,
-            f"{t.nanoseconds:,.0f}",
-            f"{numpy / t.nanoseconds:.2g}",
-            "-" if c is None else f"{t.nanoseconds / c:.2g}",
-            t.note,
-        ]
-        for t in timings
-    ]
-    header = ["engine", "ns", "times NumPy's speed", "times C's time", ""]
-    return table(header, rows, left=(0, 4))
+    columns = (
+        ShownColumn("what", "engine"),
+        _NANOSECONDS,
+        ShownColumn("speed", "times NumPy's speed", _ROUGH),
+        ShownColumn("times", "times C's time", _ROUGH, missing="-"),
+        ShownColumn("note", ""),
+    )
+    rows = [[t.what, t[1], numpy / t[1], c and t[1] / c, t.note] for t in timings]
+    return ShownTable(columns, rows)

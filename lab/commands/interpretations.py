@@ -1,8 +1,8 @@
 """Judge the paper's disputed statements under every interpretation of what the paper leaves open.
 
 What is finished stays in DIR: a second start goes on where the first ended.
-Writes readings.html (self-contained), the figure as SVG and PNG, readings.csv and steps.csv, and
-which command and versions made them.
+Writes interpretations.html (self-contained), the figure as SVG and PNG, readings.csv and steps.csv,
+and which command and versions made them.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,13 +14,12 @@ from paofed.cli.shared.crew import add_crew_options, stage
 from paofed.cli.shared.worlds import add_seed
 from paofed.core.random import key_of
 from paofed.errors import InputError
-from paofed.files import write_text
 from paofed.words import counted, table
 
 if TYPE_CHECKING:
     from lab.interpretations.study import InterpretationStudy
 
-EXAMPLE = "python -m lab interpretations --quick --out readings"
+EXAMPLE = "python -m lab interpretations --quick --out interpretations"
 
 _MARKS = {"holds": "+", "does not hold": "-", "tie": "=", "inconclusive": "?"}
 
@@ -31,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--runs", type=int, metavar="R",
         help=f"Monte Carlo runs of each setting, at least 2 (default: {FULL.runs})")  # fmt: skip
     add_seed(parser)
-    add("--out", type=Path, default=Path("readings"), metavar="DIR",
+    add("--out", type=Path, default=Path("interpretations"), metavar="DIR",
         help="folder to write to, made if it is not there (default: %(default)s)")  # fmt: skip
     add_crew_options(parser)
     add("--quick", action="store_true",
@@ -46,7 +45,7 @@ def run(args: Namespace) -> int:
     from lab.interpretations.page import build
     from lab.interpretations.study import gathered
     from lab.study_folder import crew_in_folder
-    from paofed.report.shared.figures import save_all
+    from paofed.report.shared.figures import write_page
 
     effort = QUICK if args.quick else FULL
     if args.runs is not None:
@@ -58,13 +57,16 @@ def run(args: Namespace) -> int:
     command += " --quick" if args.quick else ""
     with crew_in_folder(args, command) as crew:
         study = gathered(INTERPRETATIONS, effort, args.seed, stage, crew)
-    study.save(args.out)
     caption = (
         "Every disputed comparison under every interpretation; grey: a tie, or the default "
         "interpretation"
     )
-    drawings = save_all({"readings": (caption, verdicts(study))}, args.out)
-    write_text(args.out / "readings.html", build(study, drawings, command))
+    write_page(
+        args.out / "interpretations.html",
+        {"interpretations": (caption, verdicts(study))},
+        lambda drawings: build(study, drawings, command),
+        study.tables(),
+    )
     _print(study, args.out)
     return 0
 
@@ -78,4 +80,4 @@ def _print(study: "InterpretationStudy", folder: Path) -> None:
         print(statement)
         print(table(["interpretation", *labels], cells), end="\n\n")
     print(", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items()))
-    print(f"\nopen {folder / 'readings.html'}")
+    print(f"\nopen {folder / 'interpretations.html'}")

@@ -14,14 +14,14 @@ import numpy as np
 
 from paofed.cli.shared.progress import say
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.files import require_writable, write_table
+from paofed.files import require_writable
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import ReportedInterval
 from paofed.live.protocol.coordinator import Coordinator, Effect, Send
 from paofed.live.protocol.edge import Edge
 from paofed.live.protocol.manifest import USUAL_BOUND, USUAL_CLIP, Manifest, short
 from paofed.live.protocol.quantity import Quantity
-from paofed.words import table
+from paofed.table import COUNT, ShownColumn, ShownTable, number, numeric
 from paofed.world.realize import realize
 from paofed.world.scenario import Scenario
 from paofed.world.trace import Trace
@@ -79,25 +79,24 @@ def run(args: Namespace) -> int:
         say(f"{name}: a fleet lives through it")
         scenario = Scenario.load(name)
         found += held(scenario, realize(scenario))
+    shown = ShownTable(_COLUMNS, found)
     if args.out is not None:
-        write_table(args.out, HeldRow._fields, [list(row) for row in found])
-    print(json.dumps([row._asdict() for row in found]) if args.json else _text(found))
+        shown.csv(args.out)
+    print(json.dumps(shown.json()) if args.json else shown.text())
     return 0
 
 
-def _text(found: list[HeldRow]) -> str:
-    header = ["scenario", "quarter", "readings", "held", "least", "most", "half width", "error"]
-    rows = [
-        [
-            row.scenario,
-            row.quarter,
-            f"{row.readings:,}",
-            *(f"{share:.1%}" for share in (row.held, row.least, row.most)),
-            *(f"{size:.3f}" for size in (row.half_width, row.error)),
-        ]
-        for row in found
-    ]
-    return table(header, rows, left=(0, 1))
+_SHARE, _SIZE = numeric(lambda share: f"{share:.1%}"), numeric(lambda size: number(size, 3))
+_COLUMNS = (
+    ShownColumn("scenario", "scenario"),
+    ShownColumn("quarter", "quarter"),
+    ShownColumn("readings", "readings", COUNT),
+    ShownColumn("held", "held", _SHARE),
+    ShownColumn("least", "least", _SHARE),
+    ShownColumn("most", "most", _SHARE),
+    ShownColumn("half_width", "half width", _SIZE),
+    ShownColumn("error", "error", _SIZE),
+)
 
 
 def held(scenario: Scenario, trace: Trace) -> list[HeldRow]:

@@ -95,14 +95,7 @@ def _rows(found: Load) -> dict[str, LoadOutcome]:
 
 
 def _numbers(found: Load) -> dict[str, object]:
-    loads = {
-        name: {
-            "rate": contacts.rate,
-            "lost": contacts.lost,
-            "milliseconds": {str(s): contacts.percentile(s) for s in _SHARES},
-        }
-        for name, contacts in _rows(found).items()
-    }
+    loads = {name: contacts.as_json(_SHARES) for name, contacts in _rows(found).items()}
     return {
         "devices": found.devices,
         "loads": loads,

@@ -68,17 +68,9 @@ def run(args: Namespace) -> int:
 
 
 def _numbers(one: Asked) -> dict[str, object]:
-    loads = {"questions": one.questions, "contacts": one.contacts}
-    said = {
-        name: load
-        and {
-            "rate": load.rate,
-            "lost": load.lost,
-            "milliseconds": {str(share): load.percentile(share) for share in _SHARES},
-        }
-        for name, load in loads.items()
-    }
-    return {"connections": one.connections, "batch": one.batch, **said}
+    questions = one.questions and one.questions.as_json(_SHARES)
+    contacts = one.contacts.as_json(_SHARES)
+    return {**one._asdict(), "questions": questions, "contacts": contacts}
 
 
 def _text(found: list[Asked]) -> str:

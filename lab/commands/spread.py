@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paofed.cli.run import LINEUP
+from paofed.algorithms import LINEUP
 from paofed.cli.shared.progress import say
 from paofed.errors import whole
 from paofed.simulate.montecarlo import run as simulate

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algebra import one_thread_algebra
-from paofed.algorithms import Algorithm
+from paofed.algorithms import LINEUP, Algorithm
 from paofed.algorithms.setup import resolve
-from paofed.cli.run import LINEUP
 from paofed.cli.shared import worlds
 from paofed.errors import InputError
 from paofed.simulate.engines import USUAL, engine_of

@@ -8,7 +8,6 @@ devices' models on samples to come, paired with the best baseline device by devi
 import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,18 +19,18 @@ from paofed.cli.shared.progress import Progress, say
 from paofed.errors import InputError
 from paofed.experiments.race.race import race
 from paofed.experiments.race.record import Race, lms_step
-from paofed.files import require_writable, write_table
+from paofed.files import require_writable
 from paofed.simulate.engines import USUAL, engine_of
 from paofed.simulate.montecarlo import run as simulate
 from paofed.simulate.results.estimates import Estimate, pooled_gain
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Whose
 from paofed.simulate.results.table_result import TableResult
-from paofed.simulate.stopping import Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, parts_of
 from paofed.simulate.table.baselines import chosen
 from paofed.simulate.table.comparisons import require_times
 from paofed.simulate.table.learners_alone import kind_of, without_contacts
-from paofed.table import estimated
+from paofed.table import estimated, in_files
 from paofed.words import counted, table
 from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
@@ -54,7 +53,7 @@ BEFORE: Mapping[str, Any] = {
     "step_size": 0.4,
 }
 WITHIN = 0.3  # dB: a setting nearer than this to the best baseline counts as good as it
-_ENDS = (0.4, 0.8, 0.9, 1.0)  # about when each part of the work ends, for honest progress
+_PARTS = 0.4, 0.4, 0.1, 0.1  # about how long each part of the work takes, for honest progress
 
 
 class Score(NamedTuple):
@@ -187,7 +186,7 @@ def _write(found: list[Compared], path: Path | None) -> None:
     if path is None:
         return
     lines = [_line(one) for one in found]
-    write_table(path, list(lines[0]), [list(line.values()) for line in lines])
+    in_files(lines[0], [[*line.values()] for line in lines]).csv(path)
 
 
 def _line(one: Compared) -> dict[str, object]:
@@ -228,7 +227,7 @@ def compared(
     that was best for LMS.
     """
     setting = scenario.replace(**RECOMMENDED)
-    parts = (part_of(report, begin, end) for begin, end in pairwise((0.0, *_ENDS)))
+    parts = iter(parts_of(report, _PARTS))
     won = race(setting, CANDIDATES, seed=seed, workers=workers, report=next(parts))
 
     def lives_of(setting: Scenario, method: str | Algorithm, beside: Any) -> Lives:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from lab.benchmarks.capture import Capture, connected
 from lab.benchmarks.trial import FEATURES, served, trial_fleet, trial_manifest
 from paofed.cli.shared.progress import say
-from paofed.core.metrics import BYTES_PER_COORDINATE
 from paofed.core.tariffs import PARTS, Tariff
+from paofed.core.traffic import BYTES_PER_COORDINATE
 from paofed.errors import InputError
 from paofed.live.device.device import Device, seconds
 from paofed.live.fleet.folder import Fleet

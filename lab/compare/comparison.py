@@ -1,7 +1,6 @@
 """The work of a comparison: each entrant searches and is run, in one setting after another."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,14 +10,12 @@ from lab.compare.search import purses_of, search
 from lab.compare.settings import COSTLY, Extent, setting_of
 from paofed.experiments.arena import Arena, arena_of
 from paofed.experiments.candidates import Entrant
-from paofed.experiments.experiment import Experiment, spent
-from paofed.report.comparison.judged import Judged, Purse
+from paofed.experiments.experiment import Arm, Experiment, Findings
+from paofed.experiments.paper.stages import OpenStage
+from paofed.report.comparison.page import Judged, Purse
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Report, part_of
+from paofed.simulate.stopping import Report, parts_of
 from paofed.world.scenario import Scenario
-
-# Opens a stage under its name; yields a function that is told the share of the stage that is done.
-OpenStage = Callable[[str], AbstractContextManager[Report]]
 
 
 @dataclass(frozen=True)
@@ -71,16 +68,13 @@ def _entry(
     """Let one entrant choose, run what it chose, and return all that a comparison needs of it."""
     scenario, arena, extent, purses = place
     methods = {str(one): one.algorithm() for one in entrant.candidates(scenario.features)}
-    # The share of the work that is the search.
-    part = len(methods) / (len(methods) + extent.runs)
-    chosen = search(arena, methods, purses, extent, experiment, part_of(report, 0.0, part))
+    searching, judging = parts_of(report, (len(methods), extent.runs))
+    chosen = search(arena, methods, purses, extent, experiment, searching)
     words = sorted({pick.word for pick in chosen.values()})
-    met, rest = [methods[word] for word in words], part_of(report, part, 1.0)
-    results = [experiment.run(scenario, met, extent.runs, None, rest)] if words else []
+    found, arms = Findings(experiment, arena), {w: Arm(scenario, methods[w]) for w in words}
+    found.meet(arms, extent.runs, None, judging)
     return Entry(
         chosen,
-        values={word: arena.values(results, word) for word in words},
-        spent={
-            word: {tariff: spent(results, word, tariff) for tariff in tariffs} for word in words
-        },
+        values={word: found.values(word) for word in words},
+        spent={word: {tariff: found.spent(word, tariff) for tariff in tariffs} for word in words},
     )

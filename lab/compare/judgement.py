@@ -8,7 +8,7 @@ import numpy as np
 from lab.compare.search import Pick
 from paofed.core.arrays import FloatArray
 from paofed.experiments.rejection import Student, student_of_race
-from paofed.report.comparison.judged import PAO_FED, Judged, Purse
+from paofed.report.comparison.page import PAO_FED, Judged, Purse
 from paofed.simulate.results.estimates import Estimate, estimate
 
 

@@ -6,18 +6,18 @@ Equally many candidates for all, but for those that share sums, which have fewer
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import Any
 
+from lab import grids
 from paofed.algorithms import taken_by
 from paofed.errors import InputError, unknown
-from paofed.experiments.candidates import Axes, Entrant
+from paofed.experiments.candidates import Axes, Choices, Entrant
 from paofed.experiments.sweep.axes import Span, axis_from_text
-from paofed.report.comparison.judged import PAO_FED
+from paofed.report.comparison.page import PAO_FED
 
 SEARCH = 24  # the number of candidates of an entrant, and the most of one that shares sums
 
-_STEPS: Axes = {"step_size": (0.3, 0.7, 1.2)}
-_MORE_STEPS: Axes = {"step_size": (0.2, 0.4, 0.6, 0.9, 1.2, 1.5)}
+_STEPS: Axes = {"step_size": grids.COMPARED}
+_MORE_STEPS: Axes = {"step_size": grids.COMPARED_FINE}
 _AGES: Axes = {"staleness": (1.0, 0.2)}
 # Widths that suit the budgets: the second is that of the paper; None is the whole model.
 _WIDTHS: Axes = {"shared": (1, 4, 32, 128)}
@@ -32,7 +32,7 @@ LINEUP: Mapping[str, Entrant] = {
     "online-fed": Entrant.of("online-fed", {"subset": (0.02, 0.1, 0.3, 0.6), **_STEPS, **_AGES}),
     "online-fedsgd": Entrant.of(
         "online-fedsgd",
-        {"step_size": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2), "staleness": (1.0, 0.5, 0.2)},
+        {"step_size": grids.COMPARED_FINEST, "staleness": (1.0, 0.5, 0.2)},
     ),
     # Asynchronous servers.
     "fed-async": Entrant.of("fed-async", {**_OR_WHOLE, **_STEPS, "alpha": (0.6, 0.1)}),
@@ -123,7 +123,7 @@ def own_entrant(word: str, grid: Sequence[str]) -> Entrant:
     return entrant
 
 
-def _axis(text: str) -> tuple[str, tuple[Any, ...]]:
+def _axis(text: str) -> tuple[str, Choices]:
     """Read an option and the values to choose from."""
     key, values = axis_from_text(text)
     if isinstance(values, Span):

@@ -3,15 +3,21 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from paofed.report.comparison.judged import Judged, found_in_order, place, summary, worlds
-from paofed.report.comparison.page import digest_table
+from paofed.report.comparison.page import (
+    Judged,
+    digest_table,
+    found_in_order,
+    place,
+    summary,
+    worlds,
+)
 from paofed.report.shared.pages import drawn, page
 from paofed.table import BYTES, ESTIMATE, NAME, NUMBER, ShownColumn, ShownTable
 from paofed.words import MEAN_DB, size
 
 
 def build(
-    found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, units: str
+    found: Sequence[Judged], drawings: Mapping[str, tuple[str, str]], command: str, judged_on: str
 ) -> str:
     """Return the whole page."""
     return page(
@@ -22,7 +28,7 @@ def build(
         figures=[*drawn(drawings).values()],
         digest=digest_table(found),
         worlds=worlds(found),
-        units=units,
+        judged_on=judged_on,
         places={
             f"{setting}, {tariff}": _table(list(group))
             for (setting, tariff), group in groupby(found_in_order(found), key=place)

@@ -13,11 +13,11 @@ from paofed.algorithms import Algorithm
 from paofed.algorithms.setup import resolve
 from paofed.experiments import TOLERANCE
 from paofed.experiments.arena import Arena
-from paofed.experiments.experiment import Experiment, spent
+from paofed.experiments.experiment import Arm, Experiment, Findings, spent
 from paofed.experiments.rejection import Standing, student_of_race, survivors, winner_of, within
-from paofed.report.comparison.judged import Purse
+from paofed.report.comparison.page import Purse
 from paofed.simulate.results.result import Result
-from paofed.simulate.stopping import Report, part_of
+from paofed.simulate.stopping import Report, parts_of
 from paofed.world.worlds import Setting
 
 MEASURE = "pao-fed-u1"  # budgets are multiples of what this row spends with the paper's options
@@ -64,30 +64,26 @@ def search(
     them.
     """
     student = student_of_race(len(methods), len(extent.rounds))
-    left, results, total = list(methods), list[Result](), sum(extent.rounds)
-    for number, runs in enumerate(extent.rounds):
-        begun = sum(extent.rounds[:number])
-        told = part_of(report, begun / total, (begun + runs) / total)
-        met = [methods[word] for word in left]
-        results.append(experiment.run(arena.scenario, met, runs, 1 + number, told))
-        fits = {purse: _fitting(arena, results, left, purse) for purse in purses[number]}
+    left, found, parts = list(methods), Findings(experiment, arena), parts_of(report, extent.rounds)
+    for number, (runs, told) in enumerate(zip(extent.rounds, parts, strict=True)):
+        found.meet(
+            {word: Arm(arena.scenario, methods[word]) for word in left}, runs, 1 + number, told
+        )
+        fits = {purse: _fitting(found, left, purse) for purse in purses[number]}
         may_win = {word for one in fits.values() for word in survivors(one, TOLERANCE, student)}
         left = [word for word in left if word in may_win]
         if not left:
             break
     return {
         purse: Pick(word := winner_of(sound, TOLERANCE), sound[word].score)
-        for purse, found in fits.items()
-        if (sound := {name: one for name, one in found.items() if not one.diverged})
+        for purse, fitting in fits.items()
+        if (sound := {name: one for name, one in fitting.items() if not one.diverged})
     }
 
 
-def _fitting(
-    arena: Arena, results: Sequence[Result], left: Sequence[str], purse: Purse
-) -> dict[str, Standing]:
+def _fitting(found: Findings, left: Sequence[str], purse: Purse) -> dict[str, Standing]:
     """Return how the candidates stand that can afford a purse."""
-    bytes_of = {word: spent(results, word, purse.tariff) for word in left}
     standings = {
-        word: Standing(arena.values(results, word), sent) for word, sent in bytes_of.items()
+        word: Standing(found.values(word), found.spent(word, purse.tariff)) for word in left
     }
     return within(standings, purse.bytes)

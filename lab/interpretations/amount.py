@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
+from lab import grids
 
 if TYPE_CHECKING:
     from lab.interpretations.interpretations import Interpretation
 
 
 class Amount(NamedTuple):
-    """How much is run in each unit."""
+    """How much is run of an interpretation."""
 
     runs: int
     trials: int  # runs of each step size that is tried
@@ -21,6 +21,5 @@ class Amount(NamedTuple):
         return max(2, round(self.runs * interpretation.share))
 
 
-_GRID = tuple(float(step) for step in np.geomspace(0.0125, 1.6, 15))  # 0.4 is among them
-FULL = Amount(runs=100, trials=8, grid=_GRID, shorter=1)
-QUICK = Amount(runs=3, trials=2, grid=(0.1, 0.4, 1.6), shorter=20)
+FULL = Amount(runs=100, trials=8, grid=grids.INTERPRETED, shorter=1)
+QUICK = Amount(runs=3, trials=2, grid=grids.GLANCED, shorter=20)

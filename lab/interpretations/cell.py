@@ -62,5 +62,5 @@ def interpreted(interpretation: Interpretation, scenario: Scenario, seed: int) -
         trace,
         step_size=scenario.step_size,
         max_age=scenario.max_age,
-        about={"reading": interpretation.key, "scenario": scenario.model_dump()},
+        about={"interpretation": interpretation.key, "scenario": scenario.model_dump()},
     ).sized()

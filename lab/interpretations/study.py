@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +16,10 @@ from paofed.algorithms.setup import resolve
 from paofed.core.metrics import decibels
 from paofed.experiments.paper.claims import CLAIMS, II, Claim, I
 from paofed.experiments.paper.stages import OpenStage, stretched
-from paofed.files import write_table
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
+from paofed.table import ShownTable, in_files
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 
@@ -122,18 +121,15 @@ class InterpretationStudy:
                     name, step = described["name"], described["step_size"]
                     yield interpretation.key, setting, name, step, start_db(result, name, start)
 
-    def save(self, folder: Path) -> None:
-        """Write every number as CSV."""
-        write_table(
-            folder / "readings.csv",
-            ["statement", "reading", "mean", "low", "high", "runs", "verdict"],
-            [[j.claim.key, j.interpretation.key, *j.found, j.found.verdict] for j in self.judged()],
-        )
-        write_table(
-            folder / "steps.csv",
-            ["reading", "setting", "algorithm", "step_size", "start_db"],
-            list(self.steps()),
-        )
+    def tables(self) -> Iterator[tuple[str, ShownTable]]:
+        """Yield every number, by the names of files."""
+        found = [
+            [j.claim.key, j.interpretation.key, j.found, j.found.verdict] for j in self.judged()
+        ]
+        keys = ("statement", "reading", ("mean", "low", "high", "runs"), "verdict")
+        yield "readings", in_files(keys, found)
+        steps = ("reading", "setting", "algorithm", "step_size", "start_db")
+        yield "steps", in_files(steps, self.steps())
 
 
 def joined(default: Result, changed: Result | None, runs: int) -> Result:

@@ -21,7 +21,7 @@ from paofed.core.rules import Divisor, Newest
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError, unknown
 
-__all__ = ["ALGORITHMS", "RIVALS", "SHARING_SUMS", "Algorithm", "algorithm", "options_of"]
+__all__ = ["ALGORITHMS", "LINEUP", "RIVALS", "SHARING_SUMS", "Algorithm", "algorithm", "options_of"]
 
 # The rows of the paper. The keywords of a factory are the options that shape its row and no other
 # row. Published methods that people would use instead are in RIVALS.
@@ -31,6 +31,9 @@ ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {
     "pso-fed": pso_fed,
     **PAO_FED,
 }
+
+# Each row of the paper once; where the server picks, it picks a fifth of the available clients.
+LINEUP = ("online-fedsgd", "online-fed:subset=0.2", "pso-fed:subset=0.2", *PAO_FED)
 
 # Methods whose devices share what they know of their samples instead of models.
 SHARING_SUMS: Mapping[str, Callable[..., Algorithm]] = {"fed-ridge": fed_ridge}

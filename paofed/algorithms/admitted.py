@@ -6,12 +6,12 @@ names the method first, or the fleet's own folder has its file: a fleet's folder
 one, may hold programs, which commands run that are pointed at it.
 """
 
-import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
 from paofed.algorithms import outside
-from paofed.errors import AlgorithmError, FileError, MissingMethodError
+from paofed.errors import AlgorithmError, MissingMethodError
+from paofed.files import file_digest
 
 _SHOWN = 12  # digits of a digest that people are shown
 
@@ -50,14 +50,14 @@ def admit(word: str) -> AdmittedMethod:
             f"{word}: {file} imports {others[0]}, another file of its own: a fleet's method is in "
             f"one file, so put both into one"
         )
-    return _admitted(AdmittedMethod(name, code_of(file), place, file))
+    return _admitted(AdmittedMethod(name, file_digest(file), place, file))
 
 
 def admit_kept(folder: Path) -> None:
     """Let this process follow the methods whose files a fleet's folder keeps; none is run yet."""
     for file in sorted(folder.glob("*.py")):
         name = file.stem.rpartition("-")[0]
-        method = AdmittedMethod(name, code_of(file), f"{file}:{name}", file)
+        method = AdmittedMethod(name, file_digest(file), f"{file}:{name}", file)
         if method.kept_as == file.name:  # the file is what it was when it was put there
             _admitted(method)
 
@@ -65,7 +65,7 @@ def admit_kept(folder: Path) -> None:
 def admitted(name: str, code: str) -> AdmittedMethod:
     """Return the method of a name and a digest; refuse one that this process was not given."""
     for method in _ADMITTED.get((name, code), ()):
-        if method.file.is_file() and code_of(method.file) == code:
+        if method.file.is_file() and file_digest(method.file) == code:
             return method
     here = [other[:_SHOWN] for known, other in _ADMITTED if known == name and other != code]
     other = f"other code ({', '.join(here)})" if here else "no such method"
@@ -88,11 +88,3 @@ def _admitted(method: AdmittedMethod) -> AdmittedMethod:
     if method not in places:
         places.insert(0, method)
     return method
-
-
-def code_of(file: Path) -> str:
-    """Return the digest of a file."""
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise FileError(f"{file} cannot be read: {error.strerror}") from None

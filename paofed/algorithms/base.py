@@ -27,6 +27,10 @@ class Settled(NamedTuple):
     max_age: int
 
 
+# What an algorithm without them has over a trace, which comes without a scenario.
+REPLAYED = Settled(step_size=0.4, max_age=10)
+
+
 class PaperParts(NamedTuple):
     """The channels and the server rule of a method of the paper's family."""
 

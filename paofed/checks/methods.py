@@ -9,8 +9,8 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.checks.cases import KEYS, small_nature
 from paofed.core.arrays import BoolArray, FloatArray
-from paofed.core.metrics import Traffic
 from paofed.core.parts import Channel, Part, Stamp, float_bytes
+from paofed.core.traffic import Traffic
 from paofed.simulate.engines import ENGINES, LAST, engine_of
 from paofed.world.trace import Trace
 

@@ -21,7 +21,7 @@ from paofed.cli.shared.worlds import add_seed
 from paofed.core.tariffs import TARIFFS
 from paofed.experiments import TOLERANCE
 from paofed.experiments.plan.field import FIELD
-from paofed.files import make_folder, require_folder, write_text
+from paofed.files import require_folder
 from paofed.simulate.engines import announced
 from paofed.simulate.stopping import Interrupted
 
@@ -66,6 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Make the plan, write it, and say what to do with it."""
     from paofed.experiments.plan.plan import plan
+    from paofed.report.plan import write
 
     worlds.check(args)
     if args.step_size is not None:
@@ -96,22 +97,9 @@ def run(args: Namespace) -> int:
             if interrupt.plan is not None:
                 say(str(interrupt.plan))
             raise
-    _write(found, args.out)
+    write(found, args.out, shlex.join(["paofed", *sys.argv[1:]]))
     print(json.dumps(found.as_json()) if args.json else _text(found, args.out))
     return 0
-
-
-def _write(found: "FleetPlan", folder: Path) -> None:
-    from paofed.experiments.plan.use import FILE, scenario_file
-    from paofed.report.plan import CAPTION, build, front
-    from paofed.report.shared.figures import save_all
-
-    command = shlex.join(["paofed", *sys.argv[1:]])
-    make_folder(folder)
-    drawings = save_all({"plan": (CAPTION, front(found))}, folder)
-    write_text(folder / "plan.html", build(found, drawings["plan"], command))
-    write_text(folder / "plan.json", json.dumps(found.as_json(), indent=1) + "\n")
-    write_text(folder / FILE, scenario_file(found, command))
 
 
 def _text(found: "FleetPlan", folder: Path) -> str:

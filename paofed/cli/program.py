@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from paofed import __version__
 from paofed.cli.command import Command
-from paofed.errors import PaofedError, PaofedWarning, nearest, needs_extra, unknown
+from paofed.errors import InputError, PaofedError, PaofedWarning, nearest, needs_extra, unknown
 
 # By the title of a group: what each verb, or each action of a verb, does.
 Groups = Mapping[str, Mapping[str, str]]
@@ -57,6 +57,18 @@ class Parser(ArgumentParser):
             hint = f": did you mean {near}?" if near else f" (see {self.prog} --help)"
             self.error(f"unexpected {got!r}{hint}")
         return args
+
+    def as_typed(self, error: InputError, args: Namespace) -> str:
+        """Return an error's text, which names the option that it is about as it was typed."""
+        names = {
+            action.dest: action.option_strings[0]
+            for action in self._actions
+            if action.dest == error.key
+            and action.option_strings
+            # An option that was not given may have the name of one of an algorithm.
+            and getattr(args, action.dest, action.default) != action.default
+        }
+        return error.told(names)
 
 
 @dataclass(frozen=True)
@@ -116,8 +128,7 @@ class Program:
                     if not rest or rest[0] not in actions:
                         return self._without(verb, rest)
                     verb, *rest = f"{verb} {rest[0]}", *rest[1:]
-                args = self.parser_of(verb).parse_known_only(rest)
-                code: int = args.run(args)
+                code = self._done(verb, rest)
             sys.stdout.flush()
         except PaofedError as error:
             print(f"{self.name} {verb}: error: {error}", file=sys.stderr)
@@ -132,6 +143,16 @@ class Program:
             _give_up_stdout()
             print(f"{self.name} {verb}: error: {error.strerror or error}", file=sys.stderr)
             return _BAD_INPUT
+        return code
+
+    def _done(self, verb: str, words: Sequence[str]) -> int:
+        """Do what a verb is for; its errors name options as they were typed."""
+        parser = self.parser_of(verb)
+        args = parser.parse_known_only(words)
+        try:
+            code: int = args.run(args)
+        except InputError as error:
+            raise InputError(parser.as_typed(error, args)) from error
         return code
 
     def _command(self, verb: str) -> Command:

@@ -1,6 +1,5 @@
 """Run one algorithm over a recorded trace and write the model, error curve and traffic."""
 
-import hashlib
 import json
 import sys
 from argparse import ArgumentParser, Namespace
@@ -9,19 +8,17 @@ from pathlib import Path
 from typing import get_args
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.base import Exchange, Settled
+from paofed.algorithms.base import REPLAYED, Exchange
 from paofed.algorithms.setup import Setup
 from paofed.core.random import key_of
 from paofed.core.rules import Divisor
 from paofed.errors import AlgorithmError
 from paofed.files import require_archive
-from paofed.simulate.engines import ENGINES, LAST, engine_of
+from paofed.simulate.engines import ENGINES, LAST
+from paofed.simulate.replaying import replay_file
 from paofed.table import known
-from paofed.world.trace import Trace
 
 EXAMPLE = "paofed replay trace.npz --algorithm pao-fed-u1 --shared 4 --out outcome.npz"
-
-_DEFAULTS = Settled(step_size=0.4, max_age=10)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,10 +31,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="number of coordinates per message, for rows that share a window (default: "
         "4)")  # fmt: skip
     add("--step-size", type=float, metavar="MU",
-        help=f"step size of the LMS steps (default: {_DEFAULTS.step_size})")  # fmt: skip
+        help=f"step size of the LMS steps (default: {REPLAYED.step_size})")  # fmt: skip
     add("--max-age", type=int, metavar="TICKS",
         help="greatest age of a message that is used on arrival (default: "
-        f"{_DEFAULTS.max_age})")  # fmt: skip
+        f"{REPLAYED.max_age})")  # fmt: skip
     add("--staleness", type=float, metavar="BASE",
         help="base of the weight BASE^age of late messages, from 0 to 1 (default: the row's "
         "own)")  # fmt: skip
@@ -75,10 +72,8 @@ def run(args: Namespace) -> int:
     require_archive(args.out)
     key_of(args.seed)  # a wrong seed is refused now, also where no algorithm draws numbers
     method = _method(args)
-    trace = Trace.load(args.trace)
-    settled = replace(method, **method.settled(**_DEFAULTS._asdict())._asdict())
-    outcome = engine_of(args.engine).replay(trace, settled, seed=args.seed)
-    outcome.save(args.out, _provenance(args, settled))
+    outcome, provenance = replay_file(args.trace, method, engine=args.engine, seed=args.seed)
+    outcome.save(args.out, provenance)
     if outcome.diverged_at is not None:
         print(f"{method.name} diverged at tick {outcome.diverged_at}", file=sys.stderr)
     summary = {
@@ -92,7 +87,7 @@ def run(args: Namespace) -> int:
         print(json.dumps(known(summary)))
     else:
         print(
-            f"{method.name}: {outcome.final_db:.2f} dB after {trace.ticks} ticks; "
+            f"{method.name}: {outcome.final_db:.2f} dB after {outcome.mse.size} ticks; "
             f"{outcome.sent_up} coordinates up, {outcome.sent_down} down "
             f"({outcome.payload} bytes); wrote {args.out}"
         )
@@ -118,13 +113,3 @@ def _method(args: Namespace) -> Algorithm:
             f"{key} is given twice: in {args.algorithm!r} and as an option", key=key
         )
     return replace(setup.with_(**given).algorithm(), name=args.algorithm)
-
-
-def _provenance(args: Namespace, method: Algorithm) -> dict[str, object]:
-    return {
-        "trace": args.trace.name,
-        "trace_sha256": hashlib.sha256(args.trace.read_bytes()).hexdigest(),
-        "algorithm": method.describe(),
-        "engine": args.engine,
-        "seed": args.seed,
-    }

@@ -7,22 +7,13 @@ start and is filled as the work goes on. It ends with the comparison with other 
 with this version.
 """
 
-import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, stage
 from paofed.cli.shared.progress import say
 from paofed.cli.shared.worlds import add_seed
-from paofed.core.random import key_of
-from paofed.errors import InputError, whole
 from paofed.experiments.paper.claims import FULL, QUICK
-from paofed.files import make_folder, write_text
-from paofed.simulate.engines import USUAL, engine_of, preferred
-from paofed.simulate.results.outcome import versions
 from paofed.words import counted
 
 EXAMPLE = "paofed reproduce --quick --out out"
@@ -49,50 +40,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Run the study stage by stage, and write what it says after each of them."""
-    from paofed.cli.shared.study import StudyPage, as_text
-    from paofed.experiments.paper.stages import run_study
+    """Run the study with progress, and print what it says."""
+    from paofed.reproduction import PAGE, as_text, reproduce
 
-    effort = QUICK if args.quick else FULL
-    if args.runs is not None:
-        effort = effort._replace(runs=args.runs)
-    if args.theory_ticks is not None:
-        effort = effort._replace(theory_ticks=whole("--theory-ticks", args.theory_ticks, least=1))
-    if effort.runs < 2:
-        raise InputError(f"runs is {effort.runs}: expected at least 2, for intervals")
-    key_of(args.seed)  # a wrong seed is refused now, not after the folder is made
-    command = f"paofed reproduce --runs {effort.runs} --seed {args.seed}"
-    command += " --quick" if args.quick else ""
-    command += f" --theory-ticks {args.theory_ticks}" if args.theory_ticks is not None else ""
-    command += f" --engine {args.engine}" if args.engine != USUAL else ""
-    for name in preferred(args.engine):
-        engine_of(name)  # an engine whose packages are missing is refused now, too
-    with crew_of(args) as crew, ThreadPoolExecutor(1) as pen:
-        make_folder(args.out)
-        page = StudyPage(args.out, command, args.seed)
-        work = run_study(effort, args.seed, args.out, stage, crew, args.engine)
-        pages: list[Future[None]] = []
+    with crew_of(args) as crew:
         try:
-            with closing(work):
-                for study in work:
-                    # While the next stage runs, whose kernels need no interpreter. The first page
-                    # is waited for: compiling kernels would delay it.
-                    pages.append(pen.submit(page.show, study))
-                    _raise_errors(pages[:1] if len(pages) == 1 else filter(Future.done, pages))
-            _raise_errors(pages)
+            study = reproduce(
+                args.out,
+                runs=args.runs,
+                seed=args.seed,
+                quick=args.quick,
+                theory_ticks=args.theory_ticks,
+                engine=args.engine,
+                crew=crew,
+                open_stage=stage,
+            )
         except KeyboardInterrupt:
-            pen.shutdown(cancel_futures=True)
-            page.end(study if pages else None)
-            say(f"what was finished is kept in {args.out}: report.html, and the settings as .npz")
+            say(f"what was finished is kept in {args.out}: {PAGE}, and the settings as .npz")
             raise
-    study.save(args.out)
-    about = {"command": command, "versions": versions()}
-    write_text(args.out / "about.json", json.dumps(about, indent=1) + "\n")
-    print(f"{as_text(study)}\n\nopen {args.out / 'report.html'}")
+    print(f"{as_text(study)}\n\nopen {args.out / PAGE}")
     return 0
-
-
-def _raise_errors(pages: Iterable[Future[None]]) -> None:
-    """Wait for pages to be written, and raise what went wrong."""
-    for page in pages:
-        page.result()

@@ -6,14 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from paofed.algorithms import Algorithm
+from paofed.algorithms import LINEUP, Algorithm
 from paofed.algorithms.outside import file_of
 from paofed.algorithms.setup import AUTO, Setup
 from paofed.cli.shared import outputs, worlds
 from paofed.cli.shared.crew import add_crew_options, add_engine_option, crew_of, tell_how_to_go_on
 from paofed.cli.shared.progress import Progress, say
 from paofed.cli.shared.worlds import add_seed
-from paofed.errors import InputError
 from paofed.files import require_archive
 from paofed.simulate.engines import Precision, announced
 from paofed.simulate.results.result import Result
@@ -29,19 +28,6 @@ if TYPE_CHECKING:
     from paofed.world.scenario import Scenario
 
 EXAMPLE = "paofed run setting-1 --algorithm pao-fed-u1 pao-fed-u1:shared=32 --runs 20"
-
-# Every row of the table; where the server picks, it picks a fifth of the available clients.
-LINEUP = (
-    "online-fedsgd",
-    "online-fed:subset=0.2",
-    "pso-fed:subset=0.2",
-    "pao-fed-c0",
-    "pao-fed-u0",
-    "pao-fed-c1",
-    "pao-fed-u1",
-    "pao-fed-c2",
-    "pao-fed-u2",
-)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -238,26 +224,11 @@ def _simulated(
 
 def _cold_starts(scenario: "Scenario", methods: Sequence[Algorithm], args: Namespace) -> int:
     """Return how many cold starts to run: as many as asked for, else the usual number."""
-    from paofed.simulate.table.coldstart import may_join
-    from paofed.world.table.spec import Table
+    from paofed.simulate.table.coldstart import usual_starts
 
     if args.cold_starts is not None:
         return int(args.cold_starts)
-    on_table = isinstance(scenario.stream, Table) and any(map(may_join, methods))
-    return _usual_cold_starts(scenario) if on_table else 0
-
-
-def _usual_cold_starts(scenario: "Scenario") -> int:
-    """Return the usual number of cold starts; 0 for a table that is too short."""
-    from paofed.simulate.table.coldstart import starts_of
-    from paofed.world.table.door import read
-
-    if scenario.faults:
-        say("no cold starts: they are for fleets without faults")
-        return 0
-    try:
-        starts_of(read(scenario.table), COLD_STARTS)
-    except InputError as error:
-        say(f"no cold starts: {error}")
-        return 0
-    return COLD_STARTS
+    usual = usual_starts(scenario, methods)
+    if usual.why_none:
+        say(f"no cold starts: {usual.why_none}")
+    return usual.number

@@ -17,7 +17,7 @@ from paofed.cli.shared import outputs
 from paofed.cli.shared.progress import Progress, say
 from paofed.cli.shared.worlds import add_world
 from paofed.errors import InputError
-from paofed.files import write_table
+from paofed.table import in_files
 from paofed.words import counted
 from paofed.world.names import PRESETS
 
@@ -65,7 +65,9 @@ def run(args: Namespace) -> int:
     outputs.check(args, inputs=[args.scenario])
     for what, least in (("runs", 0), ("every", 1)):
         if getattr(args, what) < least:
-            raise InputError(f"{what} is {getattr(args, what)}: expected at least {least}")
+            raise InputError(
+                f"{what} is {getattr(args, what)}: expected at least {least}", key=what
+            )
     methods = [resolve(text) for text in args.algorithm or _USUAL]
     found = _begun(args, methods)
     try:
@@ -128,7 +130,7 @@ def _show(args: Namespace, found: "Foretold") -> None:
     beside = found.beside
     if args.csv is not None:
         curves = beside.curves(beside.names[0])
-        write_table(args.csv, ["algorithm", "tick", *curves], beside.rows())
+        in_files(["algorithm", "tick", *curves], beside.rows()).csv(args.csv)
     if args.figure is not None:
         from paofed.report.paper.figures import mean_and_learning
         from paofed.report.shared.figures import save

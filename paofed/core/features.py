@@ -90,7 +90,8 @@ def require_features(features: int, ranges: Ranges) -> None:
     if terms and features < terms + _FEWEST:
         raise InputError(
             f"features is {features}: expected at least {terms + _FEWEST}, since the linear terms "
-            f"of {terms - 1} inputs and a constant take {terms} of them; or leave out `linear`"
+            f"of {terms - 1} inputs and a constant take {terms} of them; or leave out `linear`",
+            key="features",
         )
 
 

@@ -26,7 +26,8 @@ FORGETFUL: Mapping[str, Forgets] = {
     "weighed": Forgets(weighed.weighed, weighed.learn, two_speed.FORGETTING),
 }
 NAMES = ("lms", *FORGETFUL)
-AGREED = ("two-speed", "rls")  # the learners beside lms on which a live fleet may agree
+# The learners beside lms on which a live fleet may agree: those that say that they are served.
+AGREED = tuple(name for name, one in FORGETFUL.items() if one.make(one.usual, 0.0).served)
 
 
 class Chosen(NamedTuple):

@@ -68,13 +68,16 @@ def local_model(
     """
     width, (narrowest, widest) = above_zero("kernel_width", kernel_width), KERNEL_WIDTHS
     if not narrowest <= width <= widest:
-        raise InputError(f"kernel_width is {width:g}: expected {narrowest:g} to {widest:g}")
+        raise InputError(
+            f"kernel_width is {width:g}: expected {narrowest:g} to {widest:g}", key="kernel_width"
+        )
     count = whole("features", features, least=1)
     learner = learner_of(Chosen(*map(_plain, chosen)))
     if learner.sees is not None:
         raise InputError(
             f"learner is {chosen.learner!r}, which weighs what a fleet tells, and this model "
-            f"learns alone: expected {', '.join(('lms', *AGREED))}"
+            f"learns alone: expected {', '.join(('lms', *AGREED))}",
+            key="learner",
         )
     drawn = draw_map(key_of(seed), inputs=inputs, features=count, width=width, ranges=ranges)
     return LocalModel(drawn, learner, learner.init(count))
@@ -84,7 +87,7 @@ def above_zero(name: str, value: object) -> float:
     """Return a number of Python or NumPy as a float; refuse what is not finite and above 0."""
     number = _plain(value)
     if type(number) not in (int, float) or not 0 < number < float("inf"):
-        raise InputError(f"{name} is {value!r}: expected a finite number above 0")
+        raise InputError(f"{name} is {value!r}: expected a finite number above 0", key=name)
     return float(number)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from paofed.core import random
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.metrics import BYTES_PER_COORDINATE
+from paofed.core.traffic import BYTES_PER_COORDINATE
 
 Bytes = NDArray[np.uint8]  # what travels
 State = Any  # a NamedTuple of arrays of the rule's own choice

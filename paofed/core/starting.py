@@ -15,6 +15,11 @@ def whole(w: FloatArray) -> Part:
     return Part(np.arange(w.size), w.copy())
 
 
+def keeping_start(state: Any, w: FloatArray) -> Any:
+    """Return a device's state with the model w in its field `start`, beside what it learns."""
+    return state._replace(start=w.copy())
+
+
 def device_from(method: str, learner: Learner, w: FloatArray) -> State:
     """Return the state of a device that begins with the model w, as if it had heard all of w."""
     begun = learner.init(w.size)

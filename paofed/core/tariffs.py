@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 
 
@@ -100,7 +100,9 @@ def tariff_of(given: Tariff | str) -> Tariff:
     if "=" in text:
         return Tariff(name=text, **_numbers(text))
     if text not in TARIFFS:
-        raise InputError(f"{unknown('tariff', text, TARIFFS)}: or give your own as up=31,down=29")
+        raise InputError(
+            f"{unknown('tariff', text, TARIFFS)}: or give your own as up=31,down=29", key="tariff"
+        )
     return TARIFFS[text]
 
 
@@ -109,13 +111,14 @@ def _numbers(text: str) -> dict[str, Any]:
     for pair in text.split(","):
         part, _, value = pair.partition("=")
         if part not in PARTS:
-            raise InputError(f"tariff {text}: {unknown('part', part, PARTS)}")
+            raise InputError(f"tariff {text}: {unknown('part', part, PARTS)}", key="tariff")
         if part in numbers:
-            raise InputError(f"tariff {text}: {part} is given twice")
+            raise InputError(f"tariff {text}: {part} is given twice", key="tariff")
         try:
             numbers[part] = float(value)
         except ValueError:
-            raise InputError(f"tariff {text}: {part} is {value!r}: expected bytes") from None
+            said = f"tariff {text}: {part} is {value!r}: expected bytes"
+            raise InputError(said, key="tariff") from None
     return numbers
 
 

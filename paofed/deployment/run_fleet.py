@@ -21,20 +21,13 @@ from paofed.live.fleet.founding import USUAL, going_on, lacking, new_identity
 from paofed.live.fleet.settings import Settings
 from paofed.live.protocol.change import Changes
 from paofed.live.protocol.manifest import Manifest, short
-from paofed.live.protocol.quantity import Quantity, check
+from paofed.live.protocol.quantity import ManifestError, Quantity, check
 from paofed.live.protocol.seen import agreed_on
-from paofed.live.protocol.served import (
-    is_ours,
-    own_options,
-    served_names,
-    usual_shared,
-    why_not_served,
-)
+from paofed.live.protocol.served import is_ours
+from paofed.live.protocol.setups import manifest_of
 from paofed.report.run.advice import advise
 from paofed.world.realize import map_key
 from paofed.world.start import Start
-
-_OF_MANIFEST = ("step_size", "max_age", "shared", "clip", "aside", "bound", "learner", "forgetting")
 
 Begin = Literal["first", "final"]
 
@@ -90,9 +83,10 @@ def agreed_as_run(
 def best_served(run: TableRun) -> str:
     """Return the algorithm that the run's page advises, or the next best that can be served."""
     names = run.result.algorithms
-    served = [name for name in names if not _why_not(name)]
+    whys = {name: _why_not(run, name) for name in names}
+    served = [name for name in names if not whys[name]]
     if not served:
-        raise InputError(f"{run.origin}: {'; '.join(map(_why_not, names))}")
+        raise InputError(f"{run.origin}: {'; '.join(whys.values())}")
     advised = advise(run.result).method
     return advised if advised in served else run.best(served, "device")
 
@@ -103,19 +97,15 @@ def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None =
     `tick` is the length of a tick in seconds; None takes the table's.
     """
     run.require(name)
-    if why := _why_not(name):
+    if why := _why_not(run, name):
         raise InputError(f"{run.origin}: {why}")
-    setup = Setup.of(name)
-    own = admitted_as(setup.row)
+    own = admitted_as(split(name)[0])
     if own is not None:
         _require_same_method(run, name, own)
     scenario, agreed = run.scenario, agreed_on([*run.inputs, run.target])
     low, high = run.linear
-    return Manifest(
-        algorithm=setup.row if own is None else own.name,
-        code=None if own is None else own.code,
-        **_settled(scenario, setup),
-        features=scenario["features"],
+    return replace(
+        _settled(run, name),
         kernel_width=scenario["kernel_width"],
         seed=seed_of(map_key(run.world)),
         **_ticks(run, tick),
@@ -124,7 +114,7 @@ def fleet_of(run: TableRun, name: str, start: Start | None, tick: float | None =
         target=_plausible(run, agreed.target),
         seen=agreed.seen,
         linear=tuple(zip(low.tolist(), high.tolist(), strict=True)) or None,
-        personal=(run.linear.low.size > 0 and scenario.get("personal")) or None,
+        personal=(run.linear.low.size > 0 and scenario["personal"]) or None,
         start_model=None if start is None else short(start.model),
         first_interval=None if start is None else start.half_width,
     )
@@ -150,32 +140,22 @@ def _tells_code(name: str) -> bool:
     return is_ours(row) or file_of(row) is not None
 
 
-def _why_not(name: str) -> str:
+def _why_not(run: TableRun, name: str) -> str:
     """Say why a fleet cannot do what an algorithm did; empty if it can."""
     row = split(name)[0]
-    if not is_ours(row) and admitted_as(row) is None:
+    if not is_ours(row) and admitted_as(row) is None:  # to read the setup would run its code
         return f"{name} cannot be served: it is none of paofed's own methods; name it by --method"
-    if (why := why_not_served(row)) is not None:
-        return f"{name} cannot be served: {why} (served: {', '.join(served_names())})"
-    told = (*_OF_MANIFEST, *own_options(row), "exchange")
-    others = [key for key in Setup.of(name).values if key not in told]
-    if others:
-        return f"{name} cannot be served: no manifest says {' and '.join(others)}"
+    try:
+        _settled(run, name)
+    except ManifestError as error:
+        return f"{name} cannot be served: {error}"
     return ""
 
 
-def _settled(scenario: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
-    """Return the algorithm's own values, and the scenario's for those it leaves open."""
-    row, options = setup.row, setup.values
-    usual = {
-        "step_size": scenario["step_size"],
-        "max_age": scenario["max_age"],
-        "shared": usual_shared(row, scenario["features"]),
-    }
-    own = {key: options[key] for key in _OF_MANIFEST if key in options}
-    shaping = {key: options[key] for key in own_options(row) if key in options}
-    learner = None if own.get("learner") == "lms" else own.get("learner")
-    return {**usual, **own, "learner": learner, "options": shaping or None}
+def _settled(run: TableRun, name: str) -> Manifest:
+    """Return a manifest that says what an algorithm and the run's scenario decide."""
+    of_scenario = {key: run.scenario[key] for key in ("features", "step_size", "max_age")}
+    return manifest_of(Setup.of(name), **of_scenario)
 
 
 def _ticks(run: TableRun, tick: float | None) -> dict[str, Any]:

@@ -4,7 +4,6 @@ The file of a run says how columns become numbers, and which map they meet. The 
 began with is fitted anew, which needs the table; the models that it ended with are in the file.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from paofed.core.features import NO_RANGES, FourierMap, Ranges, draw_map
 from paofed.core.intervals import MISS
 from paofed.core.random import Key
 from paofed.errors import FileError, InputError, unknown
+from paofed.files import file_digest
 from paofed.live.model.inputs import inputs_of
 from paofed.live.model.predictor import FleetPredictor
 from paofed.simulate.results.progressive import Whose
@@ -72,7 +72,7 @@ class TableRun(NamedTuple):
     @property
     def linear(self) -> Ranges:
         """The ranges of linear terms, where there are any."""
-        return Ranges(*self.ranges[:-1].T) if self.scenario.get("linear") else NO_RANGES
+        return Ranges(*self.ranges[:-1].T) if self.scenario["linear"] else NO_RANGES
 
     @property
     def fourier_map(self) -> FourierMap:
@@ -111,7 +111,7 @@ class TableRun(NamedTuple):
 
     def start(self) -> Start | None:
         """Return what all devices began with, fitted anew to the table; None for zeros."""
-        if self.scenario.get("start", "zeros") == "zeros":
+        if self.scenario["start"] == "zeros":
             return None
         self._require_same_table()
         scenario = Scenario.made(self.scenario, self.origin)
@@ -121,14 +121,13 @@ class TableRun(NamedTuple):
         file = Path(self.scenario["stream"]["file"])
         instead = "or begin with the model that the run ended with (--model final)"
         try:
-            with file.open("rb") as opened:
-                found = hashlib.file_digest(opened, "sha256").hexdigest()
-        except OSError as error:
+            found = file_digest(file)
+        except FileError as error:
             raise FileError(
-                f"{file}, the table of {self.origin}, cannot be read: {error.strerror}; the model "
-                f"that the run began with is fitted to it: put it there, {instead}"
+                f"{error}; it is the table of {self.origin}, and the model that the run began "
+                f"with is fitted to it: put it there, {instead}"
             ) from None
-        if found != self.result.provenance["table"].get("sha256"):
+        if found != self.result.provenance["table"]["sha256"]:
             raise FileError(
                 f"{file} is not the table that {self.origin} was run over, since it has changed: "
                 f"put the old one there, run it again, {instead}"

@@ -3,16 +3,15 @@
 import json
 import zlib
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.algorithms.rivals.channels.quantised import PLAIN
+from paofed.algorithms.rivals.channels.quantised import PLAIN, as_quantised
 from paofed.core.arrays import FloatArray
-from paofed.core.bounded_steps import BoundedWeights
 from paofed.core.features import linear_terms
-from paofed.core.learners import FORGETFUL
+from paofed.core.learners import FORGETFUL, chosen
 from paofed.core.parts import Channel
 from paofed.core.random import key_of
 from paofed.core.selection import Windows
@@ -99,7 +98,7 @@ def agreed_in_c(
     frequencies, phases, ranges = fourier
     begins_with = manifest.begins_with if start is None else start
     key, terms = key_of(manifest.seed), linear_terms(ranges)
-    up, uplink = manifest.up, manifest.parts.uplink
+    up, (uplink, downlink) = manifest.up, _windows(manifest)
     seen = seen_in_c(manifest)
     return AgreedInC(
         features=manifest.features,
@@ -110,12 +109,11 @@ def agreed_in_c(
         heard=manifest.heard,
         epoch=manifest.epoch,
         max_age=manifest.max_age,
-        # Channels of few bits have the window of pao-fed-u1.
-        ahead=uplink.ahead if isinstance(uplink, Windows) else 1,
-        coordinated=int(isinstance(uplink, Windows) and uplink.coordinated),
+        ahead=uplink.ahead,
+        coordinated=int(uplink.coordinated),
         learner=_learner(manifest),
-        bits=_bits(uplink),
-        down_bits=_bits(manifest.parts.downlink),
+        bits=uplink.bits,
+        down_bits=downlink.bits,
         tick_ms=round(1000 * manifest.tick_seconds),
         lineage=manifest.lineage,
         meaning=_word(_meaning(manifest)),
@@ -172,16 +170,47 @@ def _require_followed(manifest: Manifest) -> None:
         )
 
 
-def _bits(channel: Windows | Channel) -> int:
-    """Return how many bits a value has; windows of few bits are the only other served channel."""
-    return channel.encode.args[0] if isinstance(channel.encode, partial) else PLAIN
+class _WindowsInC(NamedTuple):
+    """How windows travel in one direction, as the device in C knows it."""
+
+    coordinated: bool
+    ahead: int
+    bits: int
+
+
+def _windows(manifest: Manifest) -> tuple[_WindowsInC, _WindowsInC]:
+    """Return how windows travel up and down; refuse channels that the device in C does not know.
+
+    It takes windows down that are not ahead, and of the same kind as those up.
+    """
+    up, down = map(_window, (manifest.parts.uplink, manifest.parts.downlink))
+    if up is None or down is None or (down.coordinated, down.ahead) != (up.coordinated, 0):
+        raise InputError(
+            f"{manifest.method} has channels that the device in C does not know: expected windows "
+            f"as in pao-fed-u1 or quantised; let a gateway take part for the device"
+        )
+    return up, down
+
+
+def _window(channel: Windows | Channel) -> _WindowsInC | None:
+    if isinstance(channel, Windows):
+        return _WindowsInC(channel.coordinated, channel.ahead, PLAIN)
+    if (few := as_quantised(channel)) is None:
+        return None
+    return _WindowsInC(coordinated=False, ahead=few.ahead, bits=few.bits)
 
 
 def _learner(manifest: Manifest) -> int:
-    if manifest.learner == TWO_SPEED:
+    """Return the number of a learner; refuse one that the device in C does not know."""
+    learner = chosen(manifest.parts.learner)
+    if learner is None:
+        raise InputError(
+            f"{manifest.method} has a learner of its own: the device in C knows lms and "
+            f"{TWO_SPEED}; let a gateway take part for the device"
+        )
+    if learner.learner == TWO_SPEED:
         return TWO_SPEED_LEARNER
-    begun = manifest.parts.learner.init(1)
-    return BOUNDED_LEARNER if isinstance(begun, BoundedWeights) else LMS_LEARNER
+    return LMS_LEARNER if learner.bound is None else BOUNDED_LEARNER
 
 
 def _meaning(manifest: Manifest) -> object:

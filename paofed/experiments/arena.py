@@ -1,8 +1,8 @@
 """Where candidates meet, and what they score there: worlds of their own, or the calibration period.
 
-A candidate has one value in dB for each unit (a world, a device or a block of time); the mean of
-these values is its score. All candidates meet in the same units, so that differences of these
-values are paired.
+A candidate has one value in dB for each world or, over a table, for each device or block of time;
+the mean of these values is its score. All candidates meet in the same of them, so that differences
+of these values are paired.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,8 +39,8 @@ class Arena(NamedTuple):
 
     scenario: Setting
     where: str  # the place in words
-    units: str  # what a unit is, in words
-    # Takes runs and a candidate's name, returns its values by unit.
+    over: str  # what the values are of: worlds, devices or blocks of time
+    # Takes runs and a candidate's name, returns its values.
     values: Callable[[Sequence[Result], str], FloatArray]
 
 
@@ -134,10 +134,10 @@ def _by_time(results: Sequence[Result], name: str) -> FloatArray:
 
 @np.errstate(invalid="ignore")  # the error of a model that diverged is not finite
 def _shared_out(by_run: FloatArray, samples: IntArray) -> FloatArray:
-    """Return the pooled error in dB as a mean over units of what each adds to it, to first order.
+    """Return the pooled error in dB as a mean of what each part adds to it, to first order.
 
-    `by_run` holds sums of squares by run and unit. Runs are averaged, since all have the same
-    units.
+    The parts are devices or blocks of time, and `by_run` holds sums of squares by run and part.
+    Runs are averaged, since all have the same parts.
     """
     errors = by_run.mean(axis=0)
     shares = errors / errors.sum() - samples / samples.sum()

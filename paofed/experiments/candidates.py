@@ -24,20 +24,23 @@ _MOST = 200  # the most candidates of one race
 _MOST_NUMBERS = 2**25
 
 
-Axes = Mapping[str, tuple[Any, ...]]
+Choices = tuple[Any, ...]  # what is tried of an option, whatever kind of values it takes
+Axes = Mapping[str, Choices]
 
 # All grids of step sizes that the package tries. |z|^2 is 1 on average and at most 2, so that steps
 # are stable on average below 2 and always below 1. Of a race, each is twice the one before; a plan
-# tries fewer beside many other options, and three of a method that is seldom the best.
+# tries fewer beside many other options, and three of a method that is seldom the best. The study of
+# the paper tries some around 0.4, which is the paper's, and a first look at it that one alone.
 STEP_SIZES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 PLANNED_STEPS: Axes = {"step_size": (0.2, 0.4, 0.8, 1.2, 1.6)}
 FEW_STEPS: Axes = {"step_size": (0.4, 0.8, 1.2)}
+STUDIED_STEPS, GLANCED_STEPS = (0.1, 0.2, 0.4, 0.75), (0.4,)
 
 
 class Grid(NamedTuple):
     """The values tried for one option, beside the usual one of the row or the scenario."""
 
-    values: tuple[Any, ...]
+    values: Choices
     most: str | None = None  # the key of a scenario whose number no value may exceed
     # Returns the usual value, if the record of a method has it.
     of_record: Callable[[Algorithm], Any] | None = None
@@ -83,7 +86,7 @@ def asks(setup: Setup) -> list[str]:
     return setup.left_open
 
 
-def _around(name: str, key: str) -> tuple[Any, ...]:
+def _around(name: str, key: str) -> Choices:
     """Return what to try for an option that only this method has: its default, and others near it.
 
     Returns nothing where no default says what the values of the option are like.
@@ -127,9 +130,7 @@ def expanded(setup: Setup, scenario: "Setting") -> list[Setup]:
     return [setup.with_(**values) for values in found]
 
 
-def _values(
-    name: str, key: str, options: Mapping[str, Any], scenario: "Setting"
-) -> tuple[Any, ...]:
+def _values(name: str, key: str, options: Mapping[str, Any], scenario: "Setting") -> Choices:
     """Return the values to try for one option beside other options, the usual one first."""
     method = made(name, options)
     if key not in GRIDS:

@@ -9,17 +9,18 @@ from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray
 from paofed.core.tariffs import Tariff
 from paofed.experiments.arena import Arena
-from paofed.experiments.rejection import Standing
+from paofed.experiments.rejection import Standing, behind
 from paofed.simulate.engines import USUAL, Precision
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.estimates import estimate
+from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Interrupted, Report, part_of
+from paofed.simulate.stopping import Interrupted, Report, parts_of
 from paofed.world.scenario import Scenario
 from paofed.world.worlds import Setting
 
 POINTS = 100  # points of a curve: five of them are in the last 5 % of the ticks
+JUDGEMENT = 0  # the number of the meeting whose worlds have no part in any choice
 _APART = 2**63  # how far the seeds of meetings are from the seed of the run
 # Worlds of one's own know no seeds: each seed of a meeting has so many of their numbers for itself.
 _NUMBERS, _SEEDS = 10_000, 400_000
@@ -41,7 +42,7 @@ Arms = Mapping[Any, Arm]  # by a key of whoever runs them
 
 
 def seed_of(seed: int, number: int) -> int:
-    """Return the seed of a meeting apart from the run: that of a round, or 0 for the judgement."""
+    """Return the seed of a numbered meeting, whose worlds are apart from those of the run."""
     return (seed + _APART + number) % 2**64
 
 
@@ -75,10 +76,9 @@ class Experiment(NamedTuple):
 
         With `partly`, `keep` also takes what an interrupt leaves of a setting.
         """
-        total, done = sum(arm.cost for arm in arms.values()), 0.0
-        for some in self._together(arms):
-            begin, done = done, done + sum(arm.cost for arm in some.values())
-            told = part_of(report, begin / total, done / total)
+        together = self._together(arms)
+        costs = [sum(arm.cost for arm in some.values()) for some in together]
+        for some, told in zip(together, parts_of(report, costs), strict=True):
             setting = next(iter(some.values())).setting
             try:
                 result = self.run(
@@ -89,6 +89,12 @@ class Experiment(NamedTuple):
                     keep(some, interrupt.result)
                 raise
             keep(some, result)
+
+    def judge(
+        self, arms: Arms, runs: int, report: Report, keep: Callable[[Arms, Result], None]
+    ) -> None:
+        """Run what was chosen once more, in worlds that had no part in any choice."""
+        self.meet(arms, runs, JUDGEMENT, report, keep)
 
     def run(
         self,
@@ -148,9 +154,16 @@ class Findings:
         self._experiment, self._arena, self._tariff, self._per = experiment, arena, tariff, per
         self._arms, self._results = dict[Any, Arm](), dict[Any, list[Result]]()
 
-    def meet(self, arms: Arms, runs: int, number: int, report: Report) -> dict[Any, Standing]:
-        """Run arms in the worlds of a numbered meeting; return how they stand after all of them."""
+    def meet(
+        self, arms: Arms, runs: int, number: int | None, report: Report
+    ) -> dict[Any, Standing]:
+        """Run arms in the worlds of a meeting; return how they stand after all of theirs."""
         self._experiment.meet(arms, runs, number, report, self._keep)
+        return {key: self.standing(key) for key in arms}
+
+    def judge(self, arms: Arms, runs: int, report: Report) -> dict[Any, Standing]:
+        """Run arms in worlds that had no part in any choice; return how they stand there."""
+        self._experiment.judge(arms, runs, report, self._keep)
         return {key: self.standing(key) for key in arms}
 
     def _keep(self, arms: Arms, result: Result) -> None:
@@ -163,11 +176,27 @@ class Findings:
         arm, results = self._arms[key], self._results[key]
         bytes_of = estimate(spent_by_run(results, arm.method.name, self._tariff))
         return Standing(
-            self._arena.values(results, arm.method.name),
+            self.values(key),
             payload=bytes_of.mean / self._per,
             kept=kept_by(arm.method, arm.setting.features),
             doubt=(bytes_of.high - bytes_of.mean) / self._per,
         )
+
+    def values(self, key: Any) -> FloatArray:
+        """Return what an arm scored, in dB by unit."""
+        return self._arena.values(self._results[key], self._arms[key].method.name)
+
+    def spent(self, key: Any, tariff: Tariff | str) -> float:
+        """Return the bytes on the wire of a whole run, mean over runs."""
+        return spent(self._results[key], self._arms[key].method.name, tariff)
+
+    def score(self, key: Any) -> Estimate:
+        """Return an arm's error in dB, with its 95 % interval."""
+        return estimate(self.values(key))
+
+    def gain(self, key: Any, over: Any) -> Estimate:
+        """Return by how many dB an arm is better than another, unit by unit."""
+        return behind(self.standing(over), self.standing(key))
 
     def contacts(self, key: Any) -> float:
         """Return the contacts of a run, divided by `per`."""

@@ -8,8 +8,8 @@ beyond its interval. Each of these (candidates - 1) x rounds intervals fails wit
 leads when).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
@@ -26,7 +26,7 @@ Student = Callable[[int], float]
 class Standing(NamedTuple):
     """What is known of a candidate after a round."""
 
-    values: FloatArray  # by unit, in dB: the less, the better
+    values: FloatArray  # by world, device or block of time, in dB: the less, the better
     payload: float  # bytes of a run, both ways
     kept: int = 0  # numbers that a device keeps
     doubt: float = 0.0  # bytes by which the mean of the payload may be off by chance, either way
@@ -43,11 +43,12 @@ class Standing(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Whether the candidate has no finite error in some unit."""
+        """Whether the candidate has no finite error somewhere."""
         return not np.isfinite(self.values).all()
 
 
-Standings = Mapping[str, Standing]
+K = TypeVar("K", bound=Hashable)  # what is tried, by its name or as a record
+Standings = Mapping[K, Standing]
 
 
 def student_of_race(candidates: int, rounds: int, error: float = ERROR) -> Student:
@@ -60,14 +61,14 @@ def student_of_race(candidates: int, rounds: int, error: float = ERROR) -> Stude
 
 
 def behind(one: Standing, other: Standing, student: Student | None = None) -> Estimate:
-    """Return by how many dB one candidate is worse than another, unit by unit."""
+    """Return by how many dB one candidate is worse than another, pair by pair."""
     with np.errstate(invalid="ignore"):
         return estimate(one.values - other.values, student=student)
 
 
 def survivors(
-    standings: Standings, tolerance: float, student: Student, sure: Standings | None = None
-) -> list[str]:
+    standings: Standings[K], tolerance: float, student: Student, sure: Standings[K] | None = None
+) -> list[K]:
     """Return the candidates that may still win: not clearly worse than the leader.
 
     A candidate that is cheaper than the leader may be worse by `tolerance`. Where only the
@@ -87,19 +88,19 @@ def survivors(
     return [name for name, one in sound.items() if may_win(one)]
 
 
-def within(standings: Standings, most: float) -> dict[str, Standing]:
+def within(standings: Standings[K], most: float) -> dict[K, Standing]:
     """Return who surely needs no more than `most` bytes, up to the rounding of sums."""
     limit = most * (1 + _ROUNDING)
     return {name: one for name, one in standings.items() if one.payload + one.doubt <= limit}
 
 
-def perhaps_within(standings: Standings, most: float) -> dict[str, Standing]:
+def perhaps_within(standings: Standings[K], most: float) -> dict[K, Standing]:
     """Return who may need no more than `most` bytes: chance has not decided it yet."""
     limit = most * (1 + _ROUNDING)
     return {name: one for name, one in standings.items() if one.payload - one.doubt <= limit}
 
 
-def winner_of(standings: Standings, tolerance: float) -> str:
+def winner_of(standings: Standings[K], tolerance: float) -> K:
     """Return the cheapest candidate within the tolerance of the best.
 
     Of equally cheap candidates, the best is returned.
@@ -109,20 +110,20 @@ def winner_of(standings: Standings, tolerance: float) -> str:
     return min(near, key=lambda name: (near[name].cost, near[name].score))
 
 
-def last_of(history: Sequence[Standings], name: str) -> int:
+def last_of(history: Sequence[Standings[K]], name: K) -> int:
     """Return the last round that a candidate was in."""
     return max(number for number, standings in enumerate(history) if name in standings)
 
 
 def behind_winner(
-    history: Sequence[Standings], winner: str, name: str, student: Student
+    history: Sequence[Standings[K]], winner: K, name: K, student: Student
 ) -> Estimate:
     """Return by how many dB a candidate was worse than the winner when it was last run."""
     standings = history[last_of(history, name)]
     return behind(standings[name], standings[winner], student)
 
 
-def at_most(history: Sequence[Standings], winner: str, student: Student) -> float:
+def at_most(history: Sequence[Standings[K]], winner: K, student: Student) -> float:
     """Return by how many dB anything tried can be better than the winner; below 0: nothing is."""
     ends = [
         -behind_winner(history, winner, name, student).low
@@ -133,7 +134,7 @@ def at_most(history: Sequence[Standings], winner: str, student: Student) -> floa
 
 
 def settled(
-    history: Sequence[Standings], left: Sequence[str], tolerance: float, student: Student
+    history: Sequence[Standings[K]], left: Sequence[K], tolerance: float, student: Student
 ) -> bool:
     """Whether more runs are of no use: no rival is better than the winner, nor cheap enough."""
     standings = {name: history[-1][name] for name in left}

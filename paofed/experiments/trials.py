@@ -9,12 +9,13 @@ What a plan says in the end is compared with the error once more, on worlds that
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple
 
 from paofed.experiments.rejection import (
     ERROR,
+    K,
     Standing,
     Standings,
     Student,
@@ -42,7 +43,7 @@ def above(one: Standing, target: float) -> bool:
     return one.diverged or estimate(one.values).low > target
 
 
-def may_be_cheapest(standings: Standings, target: float) -> set[str]:
+def may_be_cheapest(standings: Standings[K], target: float) -> set[K]:
     """Return who may be below the target, and costs no more than the cheapest that surely is."""
     dearest = min((one.cost for one in standings.values() if below(one, target)),
                   default=(math.inf, 0))  # fmt: skip
@@ -53,7 +54,7 @@ def may_be_cheapest(standings: Standings, target: float) -> set[str]:
     }  # fmt: skip
 
 
-def cheapest_below(standings: Standings, target: float) -> list[str]:
+def cheapest_below(standings: Standings[K], target: float) -> list[K]:
     """Return the cheapest few that are surely below the target, the cheapest first.
 
     Of equally cheap candidates the best is taken, so that all of the few differ in what they spend.
@@ -64,7 +65,7 @@ def cheapest_below(standings: Standings, target: float) -> list[str]:
     return sorted(best.values(), key=lambda name: standings[name].cost)[:JUDGED]
 
 
-def out_of_reach(standings: Standings, target: float) -> bool:
+def out_of_reach(standings: Standings[K], target: float) -> bool:
     """Whether the best of the candidates surely misses the target; true without candidates."""
     sound = [one for one in standings.values() if not one.diverged]
     return not sound or above(min(sound, key=lambda one: one.score), target)
@@ -76,7 +77,7 @@ class Tried:
 
     candidate: str
     score: Estimate  # with its 95 % interval
-    # DB behind the winner, unit by unit, when both were last run; an interval of the race.
+    # DB behind the winner, pair by pair, when both were last run; an interval of the race.
     behind: Estimate
     payload: float  # bytes of a run, both ways
     kept: int  # numbers that a device keeps
@@ -84,14 +85,14 @@ class Tried:
     dropped: int | None  # the round after which it was dropped; None: it stayed to the end
 
 
-class Won(NamedTuple):
+class Won(NamedTuple, Generic[K]):
     """The best candidate within a purse, and how sure that is."""
 
     most: float  # bytes: of a race, those of a run; of a plan, those per device and tick
-    winner: str
+    winner: K
     at_most: float  # dB by which any other candidate that fits can be better
     # Other candidates that fit and cannot be told apart from the best, the best first.
-    alike: tuple[str, ...]
+    alike: tuple[K, ...]
 
 
 def student_of_trials(candidates: int, rounds: int, purses: int) -> Student:
@@ -99,38 +100,35 @@ def student_of_trials(candidates: int, rounds: int, purses: int) -> Student:
     return student_of_race(candidates, rounds, ERROR / 2 / purses)
 
 
-T = TypeVar("T")  # what stands behind the name of a candidate
-
-
-class Trials(Generic[T]):
+class Trials(Generic[K]):
     """What is known of candidates after some rounds; `target` is an error that is asked for."""
 
     def __init__(
-        self, candidates: Mapping[str, T], purses: Sequence[float],
+        self, candidates: Iterable[K], purses: Sequence[float],
         tolerance: float, student: Student, target: float | None = None,
     ) -> None:  # fmt: skip
-        self.candidates, self._purses = dict(candidates), list(purses)
+        self.candidates, self._purses = list(candidates), list(purses)
         self._tolerance, self.student, self._target = tolerance, student, target
-        self.left = list(candidates)
-        self.history: list[Standings] = []
+        self.left = list(self.candidates)
+        self.history: list[Standings[K]] = []
 
     @property
     def most(self) -> float:
         """The largest purse."""
         return max(self._purses)
 
-    def needs_less(self, standings: Standings) -> bool:
+    def needs_less(self, standings: Standings[K]) -> bool:
         """Whether fewer bytes than the smallest purse may reach the error that is asked for."""
         target = self._target
         return target is not None and not out_of_reach(within(standings, min(self._purses)), target)
 
-    def widen(self, purse: float, candidates: Mapping[str, T]) -> None:
+    def widen(self, purse: float, candidates: Sequence[K]) -> None:
         """Add candidates and one more purse, before any candidate was dropped."""
         self._purses.append(purse)
-        self.candidates |= candidates
+        self.candidates += candidates
         self.left += candidates
 
-    def heard(self, standings: Standings) -> None:
+    def heard(self, standings: Standings[K]) -> None:
         """Take in how the remaining candidates stand, and drop those that can win nothing."""
         self.history.append(standings)
         may_win = {
@@ -151,7 +149,7 @@ class Trials(Generic[T]):
         won = {one.winner for one in self.won()}
         return bool(won) and len(self.left) <= len(won)
 
-    def cheapest_below(self) -> list["Won"]:
+    def cheapest_below(self) -> list[Won[K]]:
         """Return the cheapest that surely reach the error that was asked for.
 
         Candidates that cost more may have a smaller error.
@@ -166,11 +164,11 @@ class Trials(Generic[T]):
         """Return the smallest purse that a candidate surely fits in."""
         return min(most for most in self._purses if within({"": one}, most))
 
-    def won(self) -> list[Won]:
+    def won(self) -> list[Won[K]]:
         """Return the best within every purse that a sound candidate fits in, smallest first."""
         return [found for most in sorted(self._purses) if (found := self._won(most)) is not None]
 
-    def _won(self, most: float) -> Won | None:
+    def _won(self, most: float) -> Won[K] | None:
         fits = within(self.history[-1], most)
         sound = {name: fits[name] for name in self.left if name in fits}
         if not sound:
@@ -191,11 +189,11 @@ class Trials(Generic[T]):
         alike.sort(key=lambda name: differences[name].mean)
         return Won(most, winner, at_most(history, winner, self.student), tuple(alike))
 
-    def last(self, name: str) -> Standing:
+    def last(self, name: K) -> Standing:
         """Return how a candidate stood when it was last run."""
         return self.history[last_of(self.history, name)][name]
 
-    def tried(self, winner: str, rounds: Sequence[int]) -> tuple[Tried, ...]:
+    def tried(self, winner: K, rounds: Sequence[int]) -> tuple[Tried, ...]:
         """Return what is known of every candidate, the nearest to the winner first.
 
         `rounds` are the worlds of each round.
@@ -203,11 +201,11 @@ class Trials(Generic[T]):
         found = [self._tried(name, winner, rounds) for name in self.history[0]]
         return tuple(sorted(found, key=lambda one: _or_infinite(one.behind.mean)))
 
-    def _tried(self, name: str, winner: str, rounds: Sequence[int]) -> Tried:
+    def _tried(self, name: K, winner: K, rounds: Sequence[int]) -> Tried:
         last = last_of(self.history, name)
         standing = self.history[last][name]
         return Tried(
-            candidate=name,
+            candidate=str(name),
             score=estimate(standing.values),
             # The difference to the winner alone is over common worlds.
             behind=behind_winner(self.history, winner, name, self.student),

@@ -1,7 +1,9 @@
 """A plan to look at: what to use and why, the front, and everything that was tried."""
 
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,17 +11,17 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from paofed.core.tariffs import tariff_of
 from paofed.experiments.plan.record import FleetPlan, Offer
-from paofed.experiments.plan.use import FILE, advice, commands
+from paofed.experiments.plan.use import FILE, advice, commands, scenario_file
 from paofed.experiments.race.record import score_name
 from paofed.experiments.trials import Tried
-from paofed.report.shared.figures import legend_beside, literal
+from paofed.report.shared.figures import legend_beside, literal, write_page
 from paofed.report.shared.pages import Illustration, page
 from paofed.report.shared.style import Drawing, styled
 from paofed.table import (
+    AT_MOST,
     COUNT,
     ESTIMATE,
     NAME,
-    NUMBER,
     CellForm,
     ShownColumn,
     ShownTable,
@@ -36,6 +38,19 @@ CAPTION = (
     "error asked for. What is far worse than the front is left out."
 )
 _CHOSEN, _OFFER, _TRIED, _GONE = "#D55E00", "#0072B2", "#777777", "#C8C8C8"
+
+
+def write(plan: FleetPlan, folder: Path, command: str) -> None:
+    """Write the page, its figure, all numbers and the scenario; `command` is what repeats them."""
+    write_page(
+        folder / "plan.html",
+        {"plan": (CAPTION, front(plan))},
+        lambda drawings: build(plan, drawings["plan"], command),
+        texts={
+            "plan.json": json.dumps(plan.as_json(), indent=1) + "\n",
+            FILE: scenario_file(plan, command),
+        },
+    )
 
 
 @styled
@@ -65,7 +80,7 @@ def front(plan: FleetPlan) -> Figure:
     _cut(axes, plan)
     tariff = tariff_of(plan.tariff)
     axes.set_xlabel(literal(f"per {plan.period} and device: {tariff.words or tariff.name}"))
-    axes.set_ylabel(score_name(plan.units))
+    axes.set_ylabel(score_name(plan.over))
     axes.set_title(literal(plan.scenario.name))
     handles, labels = axes.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
@@ -145,13 +160,13 @@ def _front(plan: FleetPlan) -> ShownTable:
         ShownColumn("contacts", "contacts", numeric(lambda count: f"{count:.3g}/{plan.period}")),
         ShownColumn("most", f"budget {_per(plan)}", spent),
         ShownColumn("spends", f"spends {_per(plan)}", spent),
-        ShownColumn("error", score_name(plan.units), ESTIMATE),
+        ShownColumn("error", score_name(plan.over), ESTIMATE),
         ShownColumn("gain", "gain over the line above", ESTIMATE, "dB"),
-        ShownColumn("doubt", "doubt", NUMBER, "dB"),
+        ShownColumn("at_most", "doubt", AT_MOST, "dB"),
         ShownColumn("alike", "may be as good", COUNT),
     )
     rows = [
-        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.doubt,
+        [one, one.contacts * plan.ticks, one.most, one.spends, one.error, one.gain, one.at_most,
          len(one.alike)]
         for one in plan.offers
     ]  # fmt: skip
@@ -171,7 +186,7 @@ def _tried(plan: FleetPlan, some: Sequence[Tried]) -> ShownTable:
     columns = (
         ShownColumn("candidate", "candidate", NAME),
         ShownColumn("payload", f"spends {_per(plan)}", _of_bytes(plan)),
-        ShownColumn("score", score_name(plan.units), ESTIMATE),
+        ShownColumn("score", score_name(plan.over), ESTIMATE),
         ShownColumn("behind", "behind the winner", ESTIMATE, "dB"),
         ShownColumn("worlds", "worlds", COUNT),
         ShownColumn("dropped", "dropped"),

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from itertools import count, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,12 +28,13 @@ from paofed.simulate.faulty import with_faults
 from paofed.simulate.results.gathering import Gathering
 from paofed.simulate.results.outcome import versions
 from paofed.simulate.results.places import Tally
-from paofed.simulate.results.result import Clean, Result, usual_every
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import Clean, usual_every
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.world_result import WorldResult
 from paofed.simulate.spread.crew import Crew, checked
 from paofed.simulate.spread.spreading import computed
-from paofed.simulate.stopping import Interrupted, Report, ignored, part_of
+from paofed.simulate.stopping import Interrupted, Report, ignored, parts_of
 from paofed.simulate.table.baselines import USUAL as USUAL_BASELINES
 from paofed.simulate.table.baselines import chosen as chosen_baselines
 from paofed.simulate.table.baselines import work_of
@@ -119,7 +120,10 @@ def run(
     how = {"seed": seed, "engine": engine, "precision": precision, **crew._asdict()}
     table = setting.stream if isinstance(setting.stream, Table) else None
     if table is None and baselines is not None and beside:
-        raise InputError(f"baselines is {baselines!r}: expected none, since only tables have them")
+        raise InputError(
+            f"baselines is {baselines!r}: expected none, since only tables have them",
+            key="baselines",
+        )
     if table is not None:
         require_times(beside, table)
     others = at_shares(setting, label_shares)
@@ -167,7 +171,8 @@ def run(
     shares += [_BESIDE * work_of(beside) / len(USUAL_BASELINES) if table else 0.0]
     shares += [len(newcomers) * len(starts.devices) if starts else 0.0]
     shares += [sum(cost_of(*one) for one in apart.tasks.items()) if apart else 0.0]
-    own, *later = _parts(report, 1 + sum(world is not setting for world in others.values()))
+    again_at = sum(world is not setting for world in others.values())
+    own, *later = parts_of(report or ignored, [1] * (1 + again_at))
     progress = _Progress(own, shares, runs)
     gathered = [Gathering(indices, len(chosen)) for _ in work]
     found = partial(_found, gathered, provenance, setting, every, races)
@@ -183,12 +188,6 @@ def run(
         baselines=beside, clean=False, **how,
     )  # fmt: skip
     return _at_label_shares(result, setting, others, again, later) if others else result
-
-
-def _parts(report: Report | None, count: int) -> list[Report]:
-    """Return what reports the share of each of some parts of the work, which take as long."""
-    told = report or ignored
-    return [part_of(told, part / count, (part + 1) / count) for part in range(count)]
 
 
 def _at_label_shares(
@@ -259,29 +258,30 @@ def _raced(
     parts = 1 + sum(map(_asks, methods))
     if parts == 1:
         return list(map(resolve, methods)), (), report
-    number = count()
-
-    def part() -> Report:
-        done = next(number)
-        return part_of(report or ignored, done / parts, (done + 1) / parts)
-
+    told = iter(parts_of(report or ignored, [1] * parts))
     # Rooms above this one, which run what they try by this very function.
     racing, choosing = (
         import_module(f"paofed.experiments.race.{room}") for room in ("race", "choosing")
     )
-    choice = choosing.choose(methods, lambda one: racing.race(setting, one, report=part(), **how))
-    return choice.methods, choice.races, part()
+    choice = choosing.choose(
+        methods, lambda one: racing.race(setting, one, report=next(told), **how)
+    )
+    return choice.methods, choice.races, next(told)
 
 
 def _starts(scenario: Setting, methods: Sequence[Algorithm], count: int) -> Starts:
     """Return when newcomers join; impossible requests are refused before the long work."""
     if isinstance(scenario, Scenario) and scenario.faults:
-        raise InputError("cold starts are for fleets without faults: ask for no cold starts")
+        raise InputError(
+            f"cold_starts is {count}, but they are for fleets without faults: expected 0",
+            key="cold_starts",
+        )
     starts = starts_of(read(scenario.table), count)
     if not methods:
         raise InputError(
-            "cold starts are for windows, LMS steps and the paper's server, and none of these "
-            "algorithms has them: add one that has, or ask for no cold starts"
+            f"cold_starts is {count}, but they are for algorithms that can be compiled, and none "
+            f"of these can: add one that can, or take 0",
+            key="cold_starts",
         )
     return starts
 
@@ -414,9 +414,9 @@ def _check(scenario: Setting, methods: Sequence[Algorithm], engine: str, precisi
 def _check_kinds(same_world: object, clean: object, report: object) -> None:
     for key, value in (("same_world", same_world), ("clean", clean)):
         if not isinstance(value, bool):
-            raise InputError(f"{key} is {value!r}: expected True or False")
+            raise InputError(f"{key} is {value!r}: expected True or False", key=key)
     if report is not None and not callable(report):
-        raise InputError(f"report is {report!r}: expected a function")
+        raise InputError(f"report is {report!r}: expected a function", key="report")
 
 
 class _Progress:

@@ -2,9 +2,10 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import accumulate, pairwise
 from types import FrameType
 from typing import Any
 
@@ -24,7 +25,7 @@ class Interrupted(KeyboardInterrupt):
         self,
         result: Result | None = None,
         *,
-        race: Any = None,
+        race: Any = None,  # these three are records of rooms above, which this one does not know
         swept: Any = None,
         plan: Any = None,
         said: str = "",
@@ -38,6 +39,26 @@ class Interrupted(KeyboardInterrupt):
         return f"interrupted, with {self._said}"
 
 
+def _known(found: object) -> str:
+    """Say whether anything is known."""
+    return "nothing" if found is None else "what is known"
+
+
+@contextmanager
+def keeping(
+    name: str, known: Callable[[], Any], said: Callable[[Any], str] = _known
+) -> Iterator[None]:
+    """Let Ctrl-C in this block raise Interrupted, whose field `name` holds what `known` returns.
+
+    `said` says in words what that is.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        found = known()
+        raise Interrupted(**{name: found}, said=f"{said(found)} in its `{name}`") from None
+
+
 def ignored(_: float) -> None:
     """Do nothing with a report of progress."""
 
@@ -45,6 +66,15 @@ def ignored(_: float) -> None:
 def part_of(report: Report, begin: float, end: float) -> Report:
     """Return what reports the share of one part of the work, which goes from `begin` to `end`."""
     return lambda share: report(min(end, begin + (end - begin) * share))
+
+
+def parts_of(report: Report, parts: Iterable[float]) -> list[Report]:
+    """Return what reports the share of each part of the work, from how long the parts take.
+
+    Their lengths may be in any unit.
+    """
+    ends = [0.0, *accumulate(parts)]
+    return [part_of(report, begin / ends[-1], end / ends[-1]) for begin, end in pairwise(ends)]
 
 
 class _Stopped(Exception):  # noqa: N818 (not an error)

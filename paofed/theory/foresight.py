@@ -7,7 +7,8 @@ from typing import Literal, Self, TypeAlias, get_args
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic, curve_ticks, decibels
+from paofed.core.metrics import curve_ticks, decibels
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.simulate.stopping import Report, ignored, part_of
 from paofed.theory.bounds import StepSizes, step_sizes

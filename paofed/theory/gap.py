@@ -6,6 +6,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.metrics import decibels
+from paofed.table import give_or_take
 from paofed.words import counted
 
 MOST_GAP = 0.5  # dB; a prediction that is further from runs is refused
@@ -77,7 +78,7 @@ class Gap(NamedTuple):
         return not abs(abs(self.db) - MOST_GAP) <= _CLEARLY * self.error
 
     def __str__(self) -> str:
-        return f"{self.db:+.2f} ± {self.error:.2f}"
+        return give_or_take(self.db, self.error, sign="+")
 
     def refusal(self, what: str) -> str:
         """Say why `what` is refused: how far off it is, and what to do."""

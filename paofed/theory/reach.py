@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 from paofed.algorithms.base import Algorithm, Settled
 from paofed.core.arrays import BoolArray, IntArray
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.theory.fleet import Contacts, FleetInTheory
 

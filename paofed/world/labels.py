@@ -111,7 +111,7 @@ class Labels(Value):
     def settled(
         self, clients: int, tick_seconds: float | None, table: tuple[Table, "Readings"] | None
     ) -> SettledLabels:
-        """Fit the law to a fleet; raises ValueError(key, message) where it does not fit."""
+        """Fit the law to a fleet; refuse a fleet that it does not fit."""
         late = self._ticks_late(tick_seconds, over_table=table is not None)
         who, count = self._picked(clients, table[1] if table else None)
         found = SettledLabels(threshold(self.share), late, who, count, clients)
@@ -190,7 +190,8 @@ class Labels(Value):
         found = tuple(k for k, group in enumerate(groups) if group == name)
         if not found:
             known = unknown("group", name, dict.fromkeys(groups))
-            raise ValueError("labels.devices.group", f"labels.devices.group: {known}")
+            key = "labels.devices.group"
+            raise ScenarioError(f"{key}: {known}", key=key)
         return found, len(found)
 
     def _require_known_inputs(self, table: Table, settled: SettledLabels) -> None:
@@ -200,15 +201,15 @@ class Labels(Value):
             col = column(text)
             late = self.share == 1 and settled.everybody and settled.late < col.lag
             if col.name == target and not late:
-                raise ValueError(
-                    "stream.inputs",
+                raise ScenarioError(
                     f"{text} is an input, and a device knows it only if it has the label of that "
                     f"sample by then: with [labels], expected other inputs",
+                    key="stream.inputs",
                 )
 
 
 def _refuse(key: str, got: object, expected: str) -> NoReturn:
-    raise ValueError(f"labels.{key}", f"labels.{key} is {got}: expected {expected}")
+    raise ScenarioError(f"labels.{key} is {got}: expected {expected}", key=f"labels.{key}")
 
 
 def _index(one: int | str, clients: int, names: tuple[str, ...]) -> int:
@@ -221,7 +222,8 @@ def _index(one: int | str, clients: int, names: tuple[str, ...]) -> int:
         _refuse("devices", one, f"a client from 0 to {clients - 1}")
     if not names:
         _refuse("devices", one, f"numbers of clients, 0 to {clients - 1}")
-    raise ValueError("labels.devices", f"labels.devices: {unknown('device', str(one), names)}")
+    known = unknown("device", str(one), names)
+    raise ScenarioError(f"labels.devices: {known}", key="labels.devices")
 
 
 _OPTIONS = ("share", "late", "devices", "group")

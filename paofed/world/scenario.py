@@ -139,10 +139,7 @@ class Scenario(Value):
 
     @model_serializer(mode="wrap")
     def _said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Dump all values.
-
-        Keys of UNSAID are left out where they are None, as before they existed.
-        """
+        """Dump all values but those of UNSAID that nobody gave."""
         values: dict[str, Any] = dump(self)
         return {key: v for key, v in values.items() if v is not None or key not in UNSAID}
 
@@ -183,8 +180,8 @@ class Scenario(Value):
         self._tick_fits()
         try:
             settled_labels(self)
-        except ValueError as error:
-            misfit(*error.args)
+        except InputError as error:
+            misfit(error.key or "labels", str(error))
         for number, fault in enumerate(self.faults):
             self._fault_fits(f"faults.{number}", fault)
         return self
@@ -388,6 +385,6 @@ def _found_in(table: Table, *, width: bool) -> dict[str, Any]:
     try:
         readings = read(table)
     except InputError as error:
-        misfit("stream", str(error))
+        misfit(f"stream.{error.key}" if error.key else "stream", str(error))
     found = {"ticks": readings.ticks, "clients": len(readings.devices)}
     return {**found, "kernel_width": readings.kernel_width} if width else found

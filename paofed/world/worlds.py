@@ -38,7 +38,7 @@ class Worlds:
 
     def __post_init__(self) -> None:
         if not (self.name and type(self.name) is str):
-            raise ScenarioError(f"name of worlds is {self.name!r}: expected a word")
+            raise ScenarioError(f"name of worlds is {self.name!r}: expected a word", key="name")
         if not callable(self.trace):
             self._refuse("trace", self.trace, "a function (world, run) -> Trace")
         step, is_number = self.step_size, isinstance(self.step_size, int | float)

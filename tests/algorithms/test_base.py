@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from paofed.algorithms import Algorithm, algorithm
+from paofed.algorithms import OURS, Algorithm, algorithm
 from paofed.core.parts import Channel, Learner, ServerRule
 from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
+from paofed.live.protocol.served import usual_row
 
 U1 = algorithm("pao-fed-u1")
 SAME: dict[str, Any] = {
@@ -118,6 +119,14 @@ def test_a_part_says_whether_a_live_fleet_may_use_it(part: str) -> None:
 )
 def test_a_method_says_why_it_cannot_be_served(method: Algorithm, why: str) -> None:
     assert str(method.unserved).startswith(why)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_part_of_ours_that_is_not_served_says_why(name: str) -> None:
+    row = usual_row(name)
+    parts = [row.downlink, row.uplink, row.server, row.learner]
+    whys = [part.why_not for part in parts if not part.served]
+    assert all(why and "\n" not in why and not why.endswith(".") for why in whys), whys
 
 
 def test_what_can_be_bounded_is_said_by_the_parts() -> None:

@@ -18,19 +18,10 @@ from paofed.core.staleness import Geometric
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.reference import replay
 from tests.natures import small_trace
+from tests.test_docs import DOCUMENTS, rows, section
 
-# shared, coordinated, uplink windows ahead, weight at age 2, learns while away, subset
-TABLE = {
-    "online-fedsgd": (None, True, 0, 1.0, False, None),
-    "online-fed": (None, True, 0, 1.0, False, 0.3),
-    "pso-fed": (4, True, 1, 1.0, True, 0.3),
-    "pao-fed-c0": (4, True, 0, 1.0, True, None),
-    "pao-fed-u0": (4, False, 0, 1.0, True, None),
-    "pao-fed-c1": (4, True, 1, 1.0, True, None),
-    "pao-fed-u1": (4, False, 1, 1.0, True, None),
-    "pao-fed-c2": (4, True, 1, 0.2**2, True, None),
-    "pao-fed-u2": (4, False, 1, 0.2**2, True, None),
-}
+# docs/notation.md has a line for each row of the paper.
+TABLE = rows(section(DOCUMENTS["docs/notation.md"], "## The algorithms as rows"))
 
 
 def test_the_registry_is_the_table() -> None:
@@ -39,15 +30,17 @@ def test_the_registry_is_the_table() -> None:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_row_of_the_table(name: str) -> None:
-    shared, coordinated, ahead, weight, learns, subset = TABLE[name]
+    shared, coordinated, uplink, weight, learns, who = TABLE[name]
+    subset = {"all available": None, "the server's pick": 0.3}[who]
     row = algorithm(name, subset=subset)
     assert row.name == (name if subset is None else f"{name}:subset={subset}")
-    assert row.downlink == Windows(shared, coordinated)
-    assert row.uplink == Windows(shared, coordinated, ahead)
+    windows = Windows(None if shared == "D" else int(shared), {"no": False}.get(coordinated, True))
+    assert row.downlink == windows
+    assert row.uplink == replace(windows, ahead={"same": 0, "next": 1}[uplink])
     assert isinstance(row.server, Newest)
     assert row.server.staleness(0) == 1.0
-    assert row.server.staleness(2) == pytest.approx(weight)
-    assert (row.learns_while_away, row.subset) == (learns, subset)
+    assert row.server.staleness(2) == pytest.approx(float(weight.removesuffix("^l")) ** 2)
+    assert (row.learns_while_away, row.subset) == (learns == "yes", subset)
     assert (row.step_size, row.max_age) == (None, None)
     assert (row.server.divisor, row.exchange, row.learner) == ("class", "paper", LMS)
 

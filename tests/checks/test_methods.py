@@ -11,10 +11,10 @@ import pytest
 from paofed.algorithms import Algorithm
 from paofed.checks import check_algorithm, check_one, methods
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic
 from paofed.core.parts import Learner, ServerRule, Weights
 from paofed.core.rules import Newest, lms_step
 from paofed.core.staleness import Geometric
+from paofed.core.traffic import Traffic
 from paofed.errors import ContractError
 from paofed.simulate.engines import Engine, engine_of
 from paofed.simulate.results.outcome import Outcome

@@ -104,7 +104,7 @@ def test_a_manifest_that_outgrows_the_broker_s_packets(folder: Path, capsys: Cap
     [
         ("", "fleet change needs something to change (see --help)"),
         ("--features 9", "features cannot be changed from 8 to 9: the model has learned with"),
-        ("--kernel-width 2", "kernel width cannot be changed from 1 to 2"),
+        ("--kernel-width 2", "--kernel-width cannot be changed from 1 to 2"),
         ("--seed 5", "seed cannot be changed from 1 to 5"),
         ("--input a:1:2", "a (offset 0 and scale 1) cannot become a (offset 1 and scale 2)"),
         ("--range a:1", "'a:1' is not NAME:LOW:HIGH"),

@@ -132,6 +132,45 @@ def test_what_is_missing_or_unknown_is_told_with_the_nearest(
     assert err.startswith(says)
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("run setting-1 --runs 0", "--runs is 0: expected a whole number from 1 on"),
+        ("run setting-1 --cold-starts -1", "--cold-starts is -1: expected a whole number"),
+        ("run setting-1 --seed -1", "--seed -1 is out of range"),
+        ("run setting-1 --baselines alone", "--baselines is 'alone': expected none"),
+        ("plan setting-1 --budget much", "--budget is 'much': expected bytes"),
+        ("plan setting-1 --error=7dB", "--error is 7 dB: expected one below 0 dB"),
+        ("plan setting-1 --error=-7dB --tolerance -1", "--tolerance is -1.0: expected a number"),
+        ("plan setting-1 --error=-7dB --tariff up=x", "--tariff up=x: up is 'x': expected bytes"),
+        ("sweep setting-1 --algorithm pao-fed-u1 --over shared=4 --runs 0", "--runs is 0:"),
+        ("theory setting-1 --every 0", "--every is 0: expected at least 1"),
+        ("reproduce --theory-ticks 0", "--theory-ticks is 0: expected a whole number"),
+        ("replay no.npz --out x.npz --algorithm pao-fed-u1 --max-age -1", "--max-age is -1:"),
+        # The option `shared` was not given, only one of that name of the algorithm.
+        ("replay no.npz --out x.npz --algorithm pao-fed-u1:shared=0", "shared is 0: expected"),
+        (
+            "fleet init x --input a --target b --shared 900",
+            "--shared is 900, but the model has only",
+        ),
+        ("fleet init x --input a --target b --tick 0.0001", "--tick is 0.0001: expected at least"),
+    ],
+)
+def test_an_error_names_the_option_as_it_was_typed(
+    words: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.partition("error: ")[2].startswith(says)
+    assert not list(tmp_path.iterdir())
+
+
 def test_algorithms_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["algorithms"]) == 0
     text = capsys.readouterr().out

@@ -1,7 +1,6 @@
 """`paofed device run`: what is refused, read and told, without a fleet that could be reached."""
 
 import io
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -10,8 +9,9 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.cli.device import run as module
+from paofed.live.device import over_lines
 from paofed.live.device.device import Device
+from paofed.live.device.over_lines import OverLines
 from paofed.live.device.state import save_state, taken_up
 from paofed.live.network import mqtt
 from paofed.live.network.credential import Credential
@@ -50,7 +50,8 @@ def test_numbers_that_cannot_be_are_refused(file: Path, capsys: Capsys) -> None:
     words = [f"{name}={v}" for name in ("--wait", "--save-every", "--join-within") for v in seconds]
     for word in (*words, "--every=0", "--every=-1"):
         says = refusal(capsys, file, word)
-        assert says == "expected --every of at least 1, and seconds of at least 0", word
+        assert says.startswith(f"{word.partition('=')[0]} is "), word
+        assert says.endswith((": expected a whole number from 1 on", "seconds from 0 to 1,000,000"))
     for share in ("0", "-0.5", "1.01", "nan"):
         says = refusal(capsys, file, f"--contacts={share}")
         assert says.endswith(": expected a share above 0, at most 1")
@@ -81,7 +82,7 @@ class Alone:
         self.edge.joined = True
         save_state(self.state, self.edge)
         self._capsys, self._monkeypatch = capsys, monkeypatch
-        monkeypatch.setattr(module, "_LINGER", 0.0)
+        monkeypatch.setattr(over_lines, "_LINGER", 0.0)
 
     def run(self, text: str | Iterator[str], *options: str) -> tuple[int, list[str], str]:
         lines = io.StringIO(text) if isinstance(text, str) else text
@@ -122,11 +123,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The contacts that were made, each with how long it might wait."""
     made: list[float] = []
 
-    def contact(run: module._Run, wait: float) -> None:
+    def contact(run: OverLines, wait: float) -> None:
         made.append(wait)
-        run.told = True
+        run._told = True
 
-    monkeypatch.setattr(module._Run, "_contact", contact)
+    monkeypatch.setattr(OverLines, "_contact", contact)
     return made
 
 
@@ -161,13 +162,13 @@ def test_the_last_contact_is_by_the_same_coin(
     There is one coin: the end of the input throws no second one, nor does it spare the first one
     where it comes before the contact is due.
     """
-    begun = module._Run.__init__
+    begun = OverLines.__init__
 
-    def fixed(run: module._Run, *args: Any) -> None:
-        begun(run, *args)
-        run.chance = iter([coin]).__next__  # type: ignore[assignment]
+    def fixed(run: OverLines, *args: Any, **options: Any) -> None:
+        begun(run, *args, **options)
+        run._chance = iter([coin]).__next__  # type: ignore[assignment]
 
-    monkeypatch.setattr(module._Run, "__init__", fixed)
+    monkeypatch.setattr(OverLines, "__init__", fixed)
     code, _, _ = alone.run("0.5,0.25,10.0\n", "--contacts=0.25", f"--every={every}")
     assert (code, len(asked)) == (0, made)
 
@@ -253,16 +254,13 @@ class Told:
         (["", "x", "", ""], ["not reached (x); it goes on learning", "reached again"]),
     ],
 )
-@pytest.mark.parametrize("leave", [False, True])
-def test_what_keeps_the_fleet_away_is_told_once(
-    reasons: list[str], said: list[str], leave: bool, capsys: Capsys
-) -> None:
+def test_what_keeps_the_fleet_away_is_told_once(reasons: list[str], said: list[str]) -> None:
     device: Any = Told(*reasons)
-    run = module._Run(device, Namespace(leave=leave))
+    lines: list[str] = []
+    run = OverLines(device, say=lines.append)
     for _ in reasons:
         run._contact(1.0)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"paofed device run: the fleet is {line}" for line in said]
+    assert lines == [f"the fleet is {line}" for line in said]
 
 
 def test_a_device_that_looks_back_answers_what_it_can(alone: Alone) -> None:

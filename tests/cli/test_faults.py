@@ -142,4 +142,4 @@ def test_over_a_table_both_models_pay(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (device["model"], server["model"]) == ("device", "server")
     assert float(server["cost"]) > 3
     assert main(["run", str(path), "--fault", "stuck:clients=1", "--cold-starts", "3"]) == 2
-    assert "cold starts are for fleets without faults" in capsys.readouterr().err
+    assert "--cold-starts is 3, but they are for fleets without faults" in capsys.readouterr().err

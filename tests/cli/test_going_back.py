@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.cli.fleet.repair import tick_of
 from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import locked
@@ -95,9 +94,11 @@ def test_times_as_people_write_them(tmp_path: Path, samples: Path, capsys: Capsy
     with Fleet(folder).store() as store:
         began = datetime.fromtimestamp(store.epochs.time_of(40) + 1)  # noqa: DTZ006 (of this machine)
         for text in ("40", "20min", "1200s", began.isoformat(), began.astimezone().isoformat()):
-            assert tick_of(text, store) == 40
-        assert tick_of("0.5h", store) == 30
-        assert tick_of("1,040", store) == tick_of("1040", store) == 1040  # as status prints it
+            assert store.past.tick_of(text) == 40
+        assert store.past.tick_of("0.5h") == 30
+        assert (
+            store.past.tick_of("1,040") == store.past.tick_of("1040") == 1040
+        )  # as status prints it
     words = ("rollback", folder, "20min", "--validation", samples, "--json")
     answer = json.loads(done(capsys, *words))
     assert (answer["tick"], answer["updates"], answer["epoch"]) == (40, 60, 4)

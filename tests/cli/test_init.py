@@ -136,7 +136,7 @@ def test_init_of_a_fleet_that_shares_everything(
         (("--input", "a:1", "--target", "y"), "'a:1' is not NAME[:OFFSET:SCALE[:LOW:HIGH]]"),
         (("--input", "a:x:2", "--target", "y"), "'a:x:2' is not NAME[:OFFSET:SCALE[:LOW:HIGH]]"),
         (("--input", "a:1:-2", "--target", "y"), "scale of a is -2.0: expected a number above 0"),
-        ((*NUMBERS, "--tick", "0"), "tick_seconds is 0.0: expected a finite number above 0"),
+        ((*NUMBERS, "--tick", "0"), "--tick is 0.0: expected a finite number above 0"),
         (
             (*NUMBERS, "--input", "y"),
             "list of names is ['a', 'b', 'y', 'y']: expected each one once",

@@ -123,7 +123,7 @@ def test_with_one_more_input(other: Path, tmp_path: Path, capsys: Capsys) -> Non
     ("words", "says"),
     [
         ("--features 9", "features cannot be changed from 8 to 9: the model has learned with"),
-        ("--kernel-width 3", "kernel width cannot be changed from 1 to 3"),
+        ("--kernel-width 3", "--kernel-width cannot be changed from 1 to 3"),
         ("--seed 0", "seed cannot be changed from 1 to 0"),
         ("--input a:1:1", "a (offset 0 and scale 1) cannot become a (offset 1 and scale 1)"),
         ("--target y", "y (offset 10 and scale 4) cannot become y (offset 0 and scale 1)"),

@@ -268,7 +268,8 @@ def test_the_table_must_be_the_one_of_the_run(
     table = ran[0].table.file
     with hidden(table):
         said = refusal(capsys, file)
-        assert f"{table}, the table of {file}, cannot be read: No such file" in said
+        assert f"{table} cannot be read: No such file" in said
+        assert f"it is the table of {file}" in said
         assert "--model final" in said
     with hidden(table, Path(table).read_text() + "\n"):
         assert f"{table} is not the table that {file} was run over" in refusal(capsys, file)

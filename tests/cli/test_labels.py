@@ -100,7 +100,9 @@ def test_shares_of_labels_are_numbers_or_percentages(csv: Path, capsys: Capture)
     assert capsys.readouterr().err.endswith("'1%,x' is no list of shares, as in 1%,10%,100%\n")
     assert "expected shares of the samples, above 0 and up to 1" in refused(capsys, *over, "150%")
     line = refused(capsys, "run", "small", "--label-shares", "10%", "--algorithm", "pao-fed-u1")
-    assert line.endswith("label_shares are for runs over a table: ask for none")
+    assert line.endswith(
+        "--label-shares is [0.1], but shares are for runs over a table: ask for none"
+    )
 
 
 @pytest.mark.parametrize(

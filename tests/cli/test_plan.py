@@ -4,12 +4,13 @@ import json
 import shlex
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from paofed.algorithms.setup import Setup
 from paofed.cli import main
+from paofed.experiments.experiment import Experiment
 from paofed.experiments.plan import plan as module
 from paofed.experiments.plan.field import Candidate
 from paofed.experiments.plan.use import commands
@@ -18,6 +19,7 @@ from paofed.live.protocol.served import own_options
 from paofed.simulate.results.result import Result
 from tests.effort import long
 from tests.experiments.plan.plans import a_plan, small_fleet
+from tests.live.own_method import CALM
 
 Capture = pytest.CaptureFixture[str]
 ONE = ["--algorithm", "pao-fed-u1:shared=2"]
@@ -92,6 +94,8 @@ def require_fleet(command: str, word: str) -> None:
     assert (manifest.clip, manifest.bound) == (options.get("clip"), options.get("bound"))
     own = {key: options[key] for key in own_options(row) if key in options}
     assert manifest.options == (own or None)
+    does, planned = manifest.row.describe(), setup.algorithm().describe()
+    assert all(does[part] == planned[part] for part in ("downlink", "uplink", "server", "learner"))
 
 
 @pytest.mark.usefixtures("file")
@@ -102,6 +106,8 @@ def require_fleet(command: str, word: str) -> None:
         "pao-fed-c1:shared=2,step_size=1.2,exchange=live,clip=6.0,aside=true,bound=6.0",
         "quantised:bits=8,down_bits=8,shared=4,step_size=0.4,exchange=live",
         "fed-async:alpha=0.1,shared=4,step_size=0.4,exchange=live,bound=6.0",
+        "pao-fed-u1:shared=2,step_size=10.0,exchange=live,learner=rls,forgetting=0.9",
+        "pao-fed-u1:shared=2,step_size=0.4,exchange=live,learner=lms,clip=4.0,aside=false",
     ],
 )
 def test_whatever_is_planned_can_be_a_fleet(word: str) -> None:
@@ -123,7 +129,7 @@ def test_without_a_tick_a_daily_budget_is_refused(file: Path, capsys: Capture) -
     ("options", "says"),
     [
         ([], "a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB"),
-        (["--budget", "much"], "budget is 'much': expected bytes (B, kB, MB, GB) in a time"),
+        (["--budget", "much"], "--budget is 'much': expected bytes (B, kB, MB, GB) in a time"),
         (["--error=-7dB", "--tick", "soon"], "--tick is 'soon': expected a length"),
         (["--error=-7dB", "--contacts", "2"], "--contacts is 2.0: expected at most 1"),
     ],
@@ -136,6 +142,45 @@ def test_what_is_wrong_is_one_line(
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
     assert not Path("plan").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "changes", "says"),
+    [
+        ("pao-fed-u1:staleness=0.5", {}, "pao-fed-u1: no manifest says staleness"),
+        ("pao-fed-u1:divisor=coverage", {}, "pao-fed-u1: no manifest says divisor"),
+        ("pao-fed-u1:max_age=500", {}, "the manifest's max_age is 500: expected 0 to 200"),
+        ("pao-fed-u1", {"max_age": 300}, "the manifest's max_age is 300: expected 0 to 200"),
+        ("pao-fed-u1:learner=weighed", {}, "has not learned to weigh forecasters yet"),
+        (
+            "wordy.py:calm:way=left",
+            {},
+            "options is {'way': 'left'}: expected numbers for part, way",
+        ),
+        ("wordy.py:calm:way=yes", {}, "options is {'way': True}: expected numbers for part, way"),
+    ],
+)
+def test_what_no_fleet_can_serve_is_refused_before_anything_is_run(
+    word: str,
+    changes: dict[str, Any],
+    says: str,
+    file: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forbidden(*_: object, **__: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(Experiment, "run", forbidden)
+    file.write_text(small_fleet(tick=None, **changes).to_toml(), encoding="utf-8")
+    Path("wordy.py").write_text(CALM.replace("part=0.5)", "part=0.5, way=None)"), encoding="utf-8")
+    assert main(["plan", "small.toml", "--budget", "100kB/run", "--algorithm", word]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "no live fleet can serve" in err
+    assert says in err
+    with pytest.raises(AssertionError):  # which a simulation alone may be planned with
+        main(["plan", "small.toml", "--budget=100kB/run", "--exchange=single", "--algorithm", word])
 
 
 @pytest.mark.usefixtures("file")

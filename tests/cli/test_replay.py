@@ -90,7 +90,7 @@ BAD = [
     ("--algorithm pao-fed-u1 --frobnicate", "unexpected '--frobnicate' (see"),
     ("--algorithm pao-fed-u1 --shared 13", "only 12 features"),
     ("--algorithm pao-fed-u1 --shared four", "--shared is 'four': expected a whole number"),
-    ("--algorithm pao-fed-u1 --step-size nan", "step size is nan"),
+    ("--algorithm pao-fed-u1 --step-size nan", "--step-size is nan"),
     ("--algorithm online-fed --subset 1.0", "subset is 1.0"),
     ("--algorithm online-fed --subset some", "--subset is 'some': expected a number"),
     ("--algorithm pao-fed-c1 --uncoordinated", "no option 'coordinated'"),

@@ -75,7 +75,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
         write_text(path, text)
 
     with pytest.MonkeyPatch.context() as patch, without_drawing(), redirect_stdout(printed):
-        patch.setattr("paofed.cli.shared.study.write_text", written)
+        patch.setattr("paofed.reproduction.write_text", written)
         patch.setattr("paofed.experiments.paper.stages.FIRST_LOOK", 2)
         assert reproduce(folder, "--quick", "--runs", "3", "--seed", "3") == 0
     assert pages[-1] == (folder / "report.html").read_text()

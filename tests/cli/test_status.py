@@ -18,11 +18,12 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import locked
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.server.concerns import Trouble
-from paofed.live.server.status import DeviceStatus, FleetError, ServiceStatus, Status
+from paofed.live.server.status import FleetError, Status
 from paofed.live.server.web.listener import Listener
 from paofed.live.server.web.site import of_health
 from tests.cli.operators import NUMBERS, UNTOLD, Capsys, done, founded, refusal, said_by_status
 from tests.live.fleets import records, update
+from tests.live.server import states
 
 
 def lived(folder: Path, ticks: int = 12) -> FleetModel:
@@ -176,7 +177,8 @@ def served(folder: Path, **changes: Any) -> Iterator[None]:
         yield
 
 
-SERVICE = ServiceStatus(
+SERVICE = replace(
+    states.SERVICE,
     seconds=7500.0,
     problems=("the broker is away", "the clock is behind"),
     dropped=1234,
@@ -213,16 +215,14 @@ def test_status_of_a_server_that_runs(folder: Path, capsys: Capsys) -> None:
     assert (answer["tick"], answer["service"]["seconds"]) == (4321, 7500.0)
 
 
-FAULTY = DeviceStatus(
+FAULTY = replace(
+    states.DEVICE,
     device=1,
     label="south",
     standing="aside",
     last_seen=4320,
     messages=70,
-    refused_in_a_row=0,
     refused=3,
-    left_out=0,
-    implausible=0,
     error=1.5,
     usual_gap=2.0,
     faults=(Trouble("aside", 4000, "is set aside"), Trouble("worse", 4100, "predicts badly")),

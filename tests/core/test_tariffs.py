@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paofed.core.metrics import Traffic
 from paofed.core.tariffs import PARTS, PAYLOAD, TARIFFS, Tariff, tariff_of
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError
 from paofed.live.protocol.messages import Reply, Update, encode
 

@@ -24,12 +24,15 @@ from tests.device_c.seeing import Seeing
 from tests.effort import effort
 from tests.live.fleets import manifest
 
-VECTORS = Path(__file__).parents[2] / "docs/vectors/columns.json"
+VECTORS = json.loads(
+    (Path(__file__).parents[2] / "docs/vectors/columns.json").read_text(encoding="utf-8")
+)
+VECTOR_COLUMNS = tuple(dict.fromkeys(read(one["column"]) for one in VECTORS))
 HOUR = 3600.0
 BEGAN = 1_711_846_790.0  # shortly before clocks go forward in Europe
 APART = 2.0**-16
 KINDS = ("wet", "dry", 'a "b"\\c, é?', "7 up")
-EVERYTHING = (
+_OWN = (
     Number("a"),
     Number("a", 2.3, 0.7),
     Number("b", 1.5, 0.25, logarithm=True),
@@ -49,6 +52,9 @@ EVERYTHING = (
     Cyclic("time", 60.0, time=True),
     Cyclic("time", 604800.0, time=True),
 )
+# With those of the vectors that are of now; a device in C takes a text in one way, that of _OWN.
+_OF_NOW = [one for one in VECTOR_COLUMNS if one.lags == (0,) and one.measures != "text"]
+EVERYTHING = tuple(dict.fromkeys((*_OWN, *_OF_NOW)))
 
 
 def fleet(*columns: Transform, target: Number | None = None, **changes: Any) -> Manifest:
@@ -76,7 +82,7 @@ def some_sample(random: np.random.Generator) -> list[Any]:
     b = min(float(np.exp(random.normal(0, 4))), 2e5) - float(random.random() < 0.3) * 0.9
     wind = str(random.choice(COMPASS))
     return [a, max(b, -0.99), wind if random.random() < 0.5 else wind.lower(),
-            str(random.choice([*KINDS, "odd"]))]  # fmt: skip
+            str(random.choice([*KINDS, "odd"])), float(random.uniform(0, 24))]  # fmt: skip
 
 
 def test_every_transform_has_the_bits_of_python_over_years() -> None:
@@ -111,14 +117,13 @@ def test_clocks_that_change(zone: str) -> None:
 
 def test_the_vectors_of_columns() -> None:
     """docs/vectors/columns.json, of which every column is in one fleet."""
-    vectors = json.loads(VECTORS.read_text(encoding="utf-8"))
-    columns = tuple(dict.fromkeys(read(one["column"]) for one in vectors))
-    agreed = fleet(*columns, tick_seconds=1.0)
-    places = dict(zip(columns, accumulate([len(c.labels) for c in columns], initial=0)))  # noqa: B905
+    agreed = fleet(*VECTOR_COLUMNS, tick_seconds=1.0)
+    sizes = accumulate([len(column.labels) for column in VECTOR_COLUMNS], initial=0)
+    places = dict(zip(VECTOR_COLUMNS, sizes))  # noqa: B905
     names = [number.name for number in agreed.inputs]
     c = Seeing(agreed)
     usual: dict[str, Any] = {"a": 0.5, "hour": 1.0, "wind": "N", "kind": "wet"}
-    for vector in vectors:
+    for vector in VECTORS:
         column = read(vector["column"])
         time = vector["values"][0] if column.measures == "time" else 1_719_835_262.0
         now = usual

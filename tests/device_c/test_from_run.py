@@ -1,5 +1,9 @@
 """From a run over a table to a device in C that takes the readings as people measured them."""
 
+import csv
+import gzip
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.protocol.coordinator import Send
 from paofed.live.protocol.edge import Edge
+from paofed.world.scenario import Scenario
 from tests.cli import table_runs
 from tests.cli.table_runs import Row, rows
 from tests.device_c.building import run
@@ -23,6 +28,7 @@ from tests.device_c.test_conversations import parted
 from tests.device_c.test_mixed_fleet import built
 from tests.effort import long
 from tests.live.brokers import Site, until
+from tests.test_docs import DOCUMENTS
 
 HOUR = 3600.0
 APART = 2.0**-14  # of the largest parameter: float32 beside 64 bits
@@ -108,6 +114,54 @@ def test_a_device_in_c_does_what_was_run(made: tuple[Path, list[Row]]) -> None:
     assert learned > 30
     assert confirmed > 30
     assert np.abs(c.c.state().w - edge.w).max() <= APART * max(np.abs(edge.w).max(), 1.0)
+
+
+def three_weeks(path: Path) -> list[dict[str, str]]:
+    """Write the first three weeks of the package's ozone as a table; returns its rows."""
+    with gzip.open(Scenario.load("air-quality").table.file, "rt") as table:
+        kept = [
+            row for row in csv.DictReader(table) if (int(row["month"]), int(row["day"])) < (5, 6)
+        ]
+    with gzip.open(path, "wt") as table:
+        writer = csv.DictWriter(table, [*kept[0]])
+        writer.writeheader()
+        writer.writerows(kept)
+    return kept
+
+
+@long
+def test_the_ozone_of_the_readme_is_in_c_what_it_is_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From its command to a kit for microcontrollers, over fewer readings."""
+    monkeypatch.chdir(tmp_path)
+    readings = three_weeks(tmp_path / "air-quality.csv.gz")
+    readme = DOCUMENTS["README.md"].replace("\\\n", " ")
+    said = re.search(
+        r"^\$ paofed (run .* --target O3:log1p .*) --runs 4 --report ozone$", readme, re.M
+    )
+    assert said is not None
+    shorter = ["--runs", "1", "--engine", "reference", "--cold-starts", "0", "--out", "run.npz"]
+    assert main([*shlex.split(said[1]), *shorter]) == 0
+    assert main(["fleet", "init", "ozone", "--from", "run.npz"]) == 0
+    assert main(["fleet", "model", "ozone", "--out", "model.npz"]) == 0
+    assert main(["device", "c", "model.npz", "--out", "firmware"]) == 0
+    agreed = FleetModel.load("model.npz").manifest
+    names = [number.name for number in agreed.inputs]
+    assert (agreed.features, agreed.numbers, names[-2:]) == (200, 10, ["wd", "hour"])
+    c = Seeing(agreed, fleet=Path("firmware", HEADER).read_text(encoding="utf-8"))
+    edge, time, looked = Edge(agreed, 3), agreed.start, 0
+    for row in readings[::25]:
+        values = [row[name] for name in names]
+        if all(values):
+            x = [
+                value if name == "wd" else float(value)
+                for name, value in zip(names, values, strict=True)
+            ]
+            right = edge._numbers(x, time).astype(np.float32)
+            np.testing.assert_array_equal(c.sees(x, time), right, str(row))
+            looked += 1
+    assert looked > 100
 
 
 @long

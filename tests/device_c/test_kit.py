@@ -1,14 +1,19 @@
 """The header of a fleet and the folder around it; what the device in C cannot follow is refused."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from paofed.algorithms import OURS, Algorithm, algorithm
+from paofed.algorithms.rivals.channels.quantised import quantised
 from paofed.cli import main
 from paofed.core.columns.numbers import Cyclic, Number
+from paofed.core.parts import Channel, silence, zero_weights
+from paofed.core.selection import Windows
 from paofed.device_c.agreed import agreed_in_c
 from paofed.device_c.kit import EXAMPLES, HEADER, LIBRARY, SOURCES, header, write_kit
 from paofed.errors import InputError
@@ -161,6 +166,31 @@ def test_a_fleet_s_model_as_a_header(tmp_path: Path) -> None:
 def test_what_cannot_be_followed_is_refused(agreed: Manifest, says: str) -> None:
     with pytest.raises(InputError, match=re.escape(says)):
         agreed_in_c(agreed)
+
+
+def odd_methods() -> dict[str, Algorithm]:
+    """Methods of paofed to come, whose parts say that they are served."""
+    usual, few = algorithm("pao-fed-u1", shared=2), quantised(shared=2, down_bits=8)
+    assert isinstance(few.uplink, Channel)
+    other = replace(few.uplink, decode=lambda *_: silence())
+    learner = replace(usual.learner, init=lambda features: zero_weights(features))
+    return {
+        "odd-up": replace(few, uplink=other),
+        "odd-down": replace(few, downlink=other),
+        "odd-ahead": replace(usual, downlink=Windows(2, coordinated=False, ahead=2)),
+        "odd-kind": replace(usual, downlink=Windows(2)),
+        "odd-learner": replace(usual, learner=learner),
+    }
+
+
+@pytest.mark.parametrize("name", odd_methods())
+def test_served_parts_that_the_device_in_c_does_not_know_are_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OURS, name, lambda: odd_methods()[name])
+    what = "a learner of its own" if name == "odd-learner" else "channels that the device in C does"
+    with pytest.raises(InputError, match=f"^{name} has {what}"):
+        agreed_in_c(manifest(algorithm=name))
 
 
 def test_the_command_refuses_in_one_line(

@@ -31,20 +31,20 @@ def test_a_synthetic_world_scores_the_final_error() -> None:
     values = arena.values(results, NAMES[1])
     finals = np.concatenate([result.run_finals(NAMES[1]) for result in results])
     np.testing.assert_array_equal(values, decibels(finals))
-    assert (arena.scenario, arena.units) == (scenario, "worlds")
+    assert (arena.scenario, arena.over) == (scenario, "worlds")
 
 
-@pytest.mark.parametrize(("devices", "units"), [(9, "devices"), (7, "blocks of time")])
-def test_a_table_scores_the_error_of_the_devices(tmp_path: Path, devices: int, units: str) -> None:
-    """The mean over units is the pooled error that a result tells, of all runs."""
+@pytest.mark.parametrize(("devices", "over"), [(9, "devices"), (7, "blocks of time")])
+def test_a_table_scores_the_error_of_the_devices(tmp_path: Path, devices: int, over: str) -> None:
+    """The mean over devices or blocks is the pooled error that a result tells, of all runs."""
     arena = arena_of(racing_fleet(tmp_path / "t.csv", readings(devices)))
-    assert arena.units == units
+    assert arena.over == over
     once = run(arena.scenario, NAMES, runs=3, seed=5, every=1, baselines="none")
     assert isinstance(once, TableResult)
     assert once.baselines == []
     for name in NAMES:
         values = arena.values([once], name)
-        assert values.size == (devices if units == "devices" else LEAST_DEVICES)
+        assert values.size == (devices if over == "devices" else LEAST_DEVICES)
         assert values.mean() == pytest.approx(once.final(name, "device").db)
 
 
@@ -115,12 +115,12 @@ def test_presence_that_was_recorded_later_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_unit_adds_is_the_slope_of_the_pooled_error() -> None:
-    """A unit counted a little more often moves the pooled error by its value less the mean."""
+    """A device counted a little more often moves the pooled error by its value less the mean."""
     by_run, samples = np.array([[1.0, 6.0, 2.0], [3.0, 2.0, 4.0]]), np.array([10, 20, 70])
     values, more = _shared_out(by_run, samples), 1e-6
-    for unit in range(3):
-        weights = 1.0 + more * (np.arange(3) == unit)
+    for device in range(3):
+        weights = 1.0 + more * (np.arange(3) == device)
         errors = (weights * by_run.mean(axis=0)).sum() / (weights * samples).sum()
         slope = (decibels(errors) - decibels(9.0 / 100.0)) / more
-        assert (values[unit] - values.mean()) / 3 == pytest.approx(slope, rel=1e-4)
+        assert (values[device] - values.mean()) / 3 == pytest.approx(slope, rel=1e-4)
     assert values.mean() == pytest.approx(decibels(9.0 / 100.0))

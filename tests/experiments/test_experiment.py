@@ -9,7 +9,7 @@ from paofed.experiments.experiment import Arm, Arms, Experiment, Findings, seed_
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Interrupted, ignored, part_of
+from paofed.simulate.stopping import Interrupted, ignored, part_of, parts_of
 from tests.natures import small_scenario
 
 SMALL = small_scenario()
@@ -73,3 +73,12 @@ def test_a_part_never_reports_more_than_its_end() -> None:
         told(share)
     assert heard == pytest.approx([1 / 3, 1 / 2, 2 / 3])
     assert heard[-1] <= 2 / 3
+
+
+def test_parts_of_the_work_report_as_long_as_they_take() -> None:
+    heard: list[float] = []
+    for told in parts_of(heard.append, (0.1, 0.2, 0.7)):
+        for share in (0.0, 0.5, 1.0):
+            told(share)
+    assert heard == pytest.approx([0.0, 0.05, 0.1, 0.1, 0.2, 0.3, 0.3, 0.65, 1.0])
+    assert heard[-1] == 1.0

@@ -22,8 +22,10 @@ from tests.effort import effort
 CANDIDATES, ROUNDS = 5, 4
 
 
-def standings(*scores: float, spread: float = 0.1, payloads: tuple[float, ...] = ()) -> Standings:
-    """Candidates in eight units whose values are their scores and noise of their own."""
+def standings(
+    *scores: float, spread: float = 0.1, payloads: tuple[float, ...] = ()
+) -> Standings[str]:
+    """Candidates in eight worlds whose values are their scores and noise of their own."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(len(scores), 8))
     noise -= noise.mean(axis=1, keepdims=True)
@@ -41,8 +43,8 @@ def one_race(rng: np.random.Generator, means: np.ndarray, student: Student) -> t
     """Whether the best was dropped, and by how much more than is said it beats the winner."""
     left, history, values = [str(i) for i in range(means.size)], [], np.zeros((means.size, 0))
     for number in range(ROUNDS):
-        units = rng.normal(size=(means.size, 4 << max(0, number - 1))) + rng.normal()
-        values = np.concatenate([values, means[:, None] + units], axis=1)
+        worlds = rng.normal(size=(means.size, 4 << max(0, number - 1))) + rng.normal()
+        values = np.concatenate([values, means[:, None] + worlds], axis=1)
         history.append({name: Standing(values[int(name)], 1.0) for name in left})
         left = survivors(history[-1], 0.0, student)
     winner = winner_of({name: history[-1][name] for name in left}, 0.0)
@@ -71,7 +73,7 @@ def test_clear_differences_are_found() -> None:
 
 
 def test_what_differs_together_is_told_apart() -> None:
-    """Pairs: a hundredth of the noise that all units share is enough."""
+    """Pairs: a hundredth of the noise that all worlds share is enough."""
     shared = 10 * np.random.default_rng(2).normal(size=8)
     own = 0.01 * np.random.default_rng(3).normal(size=8)
     now = {"best": Standing(shared, 1.0), "worse": Standing(shared + 0.1 + own, 1.0)}

@@ -1,14 +1,16 @@
 """One small file of each format: `python -m tests.formats.make` writes those that are not there.
 
-A file of tests/data/formats is never written again: what was released does not change. A format
-whose number has risen gets a file of its own beside the earlier ones, and what that file holds
-goes into `expected.json` (tests/formats/told.py).
+What was released does not change: its file in tests/data/formats is never written again, and a
+format whose number has risen gets a file of its own beside it. Until the first release there is
+one file of each, as it is written today: delete it and make it anew when that changes. What a file
+holds goes into `expected.json` (tests/formats/told.py).
 """
 
 import gzip
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,10 +38,11 @@ from tests.formats.told import GATEWAY, told
 from tests.live.fleets import live, manifest, stored
 from tests.live.model.models import plain_model, seeing, seeing_model
 from tests.natures import small_scenario, small_trace
-from tests.simulate.results.test_forms import OVER_A_TABLE
+from tests.world.table.tables import fleet, hourly, table, write
 
 FOLDER = Path(__file__).parents[1] / "data/formats"
 EXPECTED = FOLDER / "expected.json"
+METHODS = ["online-fedsgd", "pao-fed-u1:shared=3"]
 
 
 def _trace(path: Path) -> None:
@@ -52,10 +55,25 @@ def _trace(path: Path) -> None:
 
 
 def _result(path: Path) -> None:
-    scenario = small_scenario(ticks=20, clients=6, features=4, stream={"samples": (10, 20, 20)})
-    run(
-        scenario, ["online-fedsgd", "pao-fed-u1:shared=3"], runs=2, engine="reference", workers=1
-    ).save(path)
+    """With everything that a result over worlds can hold."""
+    scenario = small_scenario(
+        ticks=20, clients=6, features=4, stream={"samples": (10, 20, 20)},
+        faults=[{"kind": "liar", "push": 0.1, "clients": 2}],
+    )  # fmt: skip
+    run(scenario, METHODS, runs=2, engine="reference", workers=1).save(path)
+
+
+def _table_result(path: Path) -> None:
+    """With everything that a result over a table can hold but runs without faults."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        stream = table(write(Path("readings.csv"), hourly(2, 60)))
+        scenario = fleet(
+            stream, features=6, linear=True, personal=True, labels={"share": 0.5, "devices": 0.5}
+        )
+        run(
+            scenario, METHODS, runs=2, engine="reference", workers=1, every=12, cold_starts=1,
+            baselines=["last value", "start alone"], label_shares=[0.5, 1.0],
+        ).save(path)  # fmt: skip
 
 
 def _sweep(path: Path) -> None:
@@ -136,7 +154,7 @@ def _seeing_manifest(path: Path) -> None:
 FILES: Mapping[str, Callable[[Path], object]] = {
     f"trace-{TRACE.format}.npz": _trace,
     f"result-{RESULT.format}.npz": _result,
-    f"table-result-{RESULT.format}.npz": OVER_A_TABLE.save,
+    f"table-result-{RESULT.format}.npz": _table_result,
     f"sweep-{SWEPT.format}.npz": _sweep,
     f"model-{MODEL.format}.npz": plain_model().save,
     f"model-{JSON_MODEL}.json": lambda path: seeing_model().save(path, "json"),

@@ -7,7 +7,7 @@ import re
 import sqlite3
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from paofed.cli import main
 from paofed.errors import InputError
 from paofed.live.device.state import taken_up
 from paofed.live.journal.database import FILE as STORE
+from paofed.simulate.results.forms import RESULT
 from tests.formats.make import EXPECTED, FILES, FOLDER
 from tests.formats.told import told
 from tests.test_docs import DOCUMENTS, section
@@ -55,10 +56,21 @@ def test_every_format_of_today_is_kept() -> None:
     assert set(FILES) <= set(KEPT) == set(EXPECTATIONS)
 
 
-def form_of(path: Path) -> dict[str, tuple[str, int]]:
-    """The arrays of a file: the kind of their types, and how many dimensions they have."""
+def form_of(path: Path) -> tuple[dict[str, tuple[str, int]], set[str]]:
+    """The arrays of a file: the kind of their types, their dimensions; the keys of provenance."""
     with np.load(path) as arrays:
-        return {name: (arrays[name].dtype.kind, arrays[name].ndim) for name in arrays}
+        forms = {name: (arrays[name].dtype.kind, arrays[name].ndim) for name in arrays}
+        told = json.loads(str(arrays["provenance"])) if "provenance" in arrays else {}
+    return forms, {key for key in keys_of(told) if not key.startswith(".cpus.")}
+
+
+def keys_of(value: Any, place: str = "") -> Iterator[str]:
+    """The keys of a JSON value, with those above them."""
+    inside = value.items() if isinstance(value, dict) else ()
+    inside = (("[]", item) for item in value) if isinstance(value, list) else inside
+    for key, part in inside:
+        yield f"{place}.{key}"
+        yield from keys_of(part, f"{place}.{key}")
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".npz")])
@@ -68,6 +80,13 @@ def test_what_is_written_today_looks_like_what_is_kept(name: str, tmp_path: Path
     assert form_of(tmp_path / name) == form_of(FOLDER / name)
     with zipfile.ZipFile(tmp_path / name) as now, zipfile.ZipFile(FOLDER / name) as kept:
         assert now.comment == kept.comment == f"paofed format {number_of(name)}".encode()
+
+
+def test_the_results_that_are_kept_have_every_array() -> None:
+    kept = [
+        form_of(FOLDER / f"{kind}-{RESULT.format}.npz")[0] for kind in ("result", "table-result")
+    ]
+    assert set().union(*kept) == set(RESULT.known)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".json")])
@@ -125,7 +144,7 @@ def newer_key(path: Path, content: bytes) -> None:
 
 NEWER: dict[str, tuple[Callable[[Path, bytes], None], str]] = {
     **dict.fromkeys(NPZ, (newer_archive, r"of format 2, this paofed knows 1: upgrade paofed$")),
-    "model-1.json": (newer_json("format"), r"it has format 2, this paofed knows 1: upgrade paofed"),
+    "model-1.json": (newer_json("format"), r"it is JSON of format 2, .* knows 1: upgrade paofed"),
     "sources-1.json": (
         newer_json("format"),
         r"has sources of format 2, .* knows 1: upgrade paofed",

@@ -37,6 +37,8 @@ GATEWAY = Credential(
     fleet="greenhouse", since=1.0, name="greenhouse/0", label="hall", host="localhost", port=1883
 )
 
+PARTS = ("progressive", "lives", "cold_start", "label_shares", "clean")  # of a result
+
 
 def _of_arrays(held: object) -> dict[str, Any]:
     """The arrays among what something holds."""
@@ -45,7 +47,7 @@ def _of_arrays(held: object) -> dict[str, Any]:
 
 def _result(path: Path) -> dict[str, Any]:
     result = Result.load(path)
-    parts = [getattr(result, name, None) for name in ("progressive", "lives", "cold_start")]
+    parts = [getattr(result, name, None) for name in PARTS]
     return {
         "provenance": dict(result.provenance),
         **_of_arrays(result),

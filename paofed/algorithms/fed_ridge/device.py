@@ -22,6 +22,7 @@ from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.forecasts import judge, keep
 from paofed.core.least_squares import follow
 from paofed.core.parts import LEFT_ALONE, Learner, Part
+from paofed.core.starting import keeping_start
 from paofed.core.sums import add, size_of
 from paofed.core.two_speed import TINY, trusted
 from paofed.core.two_speed import begin as begin_two_speed
@@ -84,11 +85,6 @@ def unlearned(summed: int) -> FloatArray:
     shared = np.zeros(FIRST + summed)
     shared[HOW_MANY : FIRST + 1] = 1.0
     return shared
-
-
-def started(state: SummingDevice, w: FloatArray) -> SummingDevice:
-    """Begin with the model w."""
-    return state._replace(start=w.copy())
 
 
 def sees(state: SummingDevice, z: FloatArray) -> SummingDevice:
@@ -262,7 +258,7 @@ def summing(most: int, forgetting: float) -> Learner:
         merge=merge,
         sees=sees,
         tells=tells,
-        starts=started,
+        starts=keeping_start,
         waives=("a step helps", "merge overwrites", LEFT_ALONE),
         why_not="no live fleet sends sums yet",
     )

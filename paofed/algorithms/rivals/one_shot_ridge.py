@@ -32,6 +32,7 @@ from paofed.core.parts import (
     placed,
     silence,
 )
+from paofed.core.starting import keeping_start
 from paofed.core.sums import COUNT, FIRST, add, fitted, size_of
 
 _WHY_NOT = "a device that loses power would not know whether its one message was sent"
@@ -64,11 +65,6 @@ def begin_device(most: int, features: int) -> Collecting:
     """Begin with a model of zeros, and without a sample."""
     summed = _summed(most, features)
     return Collecting(np.zeros(features), np.zeros(1 + summed), np.zeros(size_of(summed)))
-
-
-def started(state: Collecting, w: FloatArray) -> Collecting:
-    """Begin with the model w."""
-    return state._replace(start=w.copy())
 
 
 def learn(
@@ -206,7 +202,7 @@ def one_shot_ridge(*, after: int = 100, most: int | None = None, ridge: float = 
             model=device_model,
             merge=merge,
             tells=sums_told,
-            starts=started,
+            starts=keeping_start,
             waives=("a step helps", "merge overwrites", LEFT_ALONE),
             why_not=_WHY_NOT,
         ),

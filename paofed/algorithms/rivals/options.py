@@ -8,11 +8,12 @@ from paofed.algorithms.online_fed import online_fedsgd
 from paofed.algorithms.pao_fed import pao_fed
 from paofed.errors import AlgorithmError
 
-# Why no live fleet serves a server that adds up steps or keeps something for each client, or a
-# channel with a memory.
+# Why no live fleet serves a server that adds up steps or keeps something for each client, a channel
+# with a memory, or a learner that asks for the time.
 STEPS_DIVERGE = "its model may diverge where devices start from an older one; fed-async's does not"
 FOR_EACH = "it keeps something for each client, and a live fleet does not know how many will come"
 OF_A_LINK = "it remembers what it sent, and a device that loses power forgets that"
+BY_THE_TICK = "its step depends on the tick, which a device cannot always know"
 
 
 def count(name: str, value: Any, least: int = 1) -> int:

@@ -1,9 +1,7 @@
 """Bring a fleet back: from a wrong clock, from broken devices, to earlier models, after damage."""
 
-import re
 import time
 from argparse import ArgumentParser, Namespace
-from datetime import datetime
 from pathlib import Path
 
 from paofed.cli.command import Command
@@ -16,8 +14,7 @@ from paofed.cli.shared.folder import (
     say_result,
     say_untold,
 )
-from paofed.durations import duration, moment
-from paofed.errors import InputError
+from paofed.durations import date_text, duration
 from paofed.live.fleet.backup import restore
 from paofed.live.fleet.changes import GoneBack, leave_out, reset_clock, roll_back
 from paofed.live.fleet.folder import Fleet
@@ -25,13 +22,10 @@ from paofed.live.fleet.issuing import revoked_at_broker
 from paofed.live.fleet.methods import opened
 from paofed.live.journal.confirmation import missing
 from paofed.live.journal.database import locked
+from paofed.live.journal.past import TIME
 from paofed.live.journal.repair import Repair, repair
-from paofed.live.journal.store import Store
-from paofed.live.server.validation import error_of
 from paofed.words import counted, listed
 
-TIME_HELP = "a tick (1200), so long ago (90min, 2h, 3d), or a date and time (2026-11-16T08:00)"
-_RUINED = 1.5  # a model with this many times its former error is ruined
 _UNKNOWN = "rows of devices or credentials, nobody can tell whose"
 
 
@@ -96,7 +90,7 @@ def _without_options(parser: ArgumentParser) -> None:
         "--since",
         required=True,
         metavar="TIME",
-        help=f"when their messages begin to be left out: {TIME_HELP}",
+        help=f"when their messages begin to be left out: {TIME}",
     )
     add_validation(parser)
     add("--quarantine", action="store_true", help="also refuse what these devices send from now on")
@@ -112,19 +106,17 @@ def run_without(args: Namespace) -> int:
     """
     fleet = Fleet(args.folder)
     with fleet.store() as store:
-        tick = tick_of(args.since, store)
-    errors: list[float] = []
+        tick = store.past.tick_of(args.since)
 
-    def look(found: GoneBack) -> None:
-        if args.validation is not None:
-            servers = found.then, found.present, found.server
-            errors.extend(error_of(server, args.validation) for server in servers)
+    def look(_: GoneBack) -> None:
         # First, since until the rest is done it is the only protection.
         if args.quarantine and not args.dry_run:
             _quarantine(fleet, args.labels)
 
-    found = leave_out(fleet, args.labels, tick, dry_run=args.dry_run, look=look)
-    text = "\n".join(_left_out(args, found, errors))
+    found = leave_out(
+        fleet, args.labels, tick, validation=args.validation, dry_run=args.dry_run, look=look
+    )
+    text = "\n".join(_left_out(args, found))
     done = next_step(fleet, found.server.manifest, dry_run=args.dry_run)
     say_result(
         args,
@@ -132,8 +124,8 @@ def run_without(args: Namespace) -> int:
         tick=tick,
         updates=found.updates,
         epoch=found.server.manifest.epoch,
-        errors=errors,
-        ruined=_is_ruined(errors),
+        errors=found.errors or [],
+        ruined=found.errors is not None and found.errors.ruined,
         dry_run=args.dry_run,
     )
     say_untold(fleet)
@@ -148,24 +140,20 @@ def _quarantine(fleet: Fleet, labels: list[str]) -> None:
             fleet.quarantine(label)
 
 
-def _is_ruined(errors: list[float]) -> bool:
-    return bool(errors) and not errors[2] <= _RUINED * errors[0]
-
-
-def _left_out(args: Namespace, found: GoneBack, errors: list[float]) -> list[str]:
+def _left_out(args: Namespace, found: GoneBack) -> list[str]:
     who, since = listed(args.labels), f"tick {found.then.tick:,}"
     lines = [
         f"without {counted(found.updates, 'update')} of {who} since {since}",
         f"what others had taken over from {who} remains in what they sent, and in this model",
     ]
-    if errors:
-        then, now, after = errors
+    if found.errors is not None:
+        then, now, after = found.errors
         target = found.present.manifest.target.name
         lines.append(
             f"error: {then:.4g} {target} then, {now:.4g} now, {after:.4g} after it "
             f"(root mean square)"
         )
-    if _is_ruined(errors):
+    if found.errors is not None and found.errors.ruined:
         lines.append(
             f"this model is far worse than the one of then: go back to that one instead, with "
             f"`paofed fleet rollback {args.folder} {args.since}`"
@@ -180,7 +168,7 @@ def _left_out(args: Namespace, found: GoneBack, errors: list[float]) -> list[str
 def _rollback_options(parser: ArgumentParser) -> None:
     """Declare the arguments of `rollback`."""
     add_folder(parser)
-    parser.add_argument("time", metavar="TIME", help=f"time to go back to: {TIME_HELP}")
+    parser.add_argument("time", metavar="TIME", help=f"time to go back to: {TIME}")
     add_validation(parser)
     add_dry_run(parser)
 
@@ -193,38 +181,31 @@ def run_rollback(args: Namespace) -> int:
     """
     fleet = Fleet(args.folder)
     with fleet.store() as store:
-        tick = tick_of(args.time, store)
+        tick = store.past.tick_of(args.time)
         then = store.epochs.time_of(tick)
-    errors: list[float] = []
-
-    def look(found: GoneBack) -> None:
-        if args.validation is not None:
-            servers = found.present, found.server
-            errors.extend(error_of(server, args.validation) for server in servers)
-
-    found = roll_back(fleet, tick, dry_run=args.dry_run, look=look)
+    found = roll_back(fleet, tick, validation=args.validation, dry_run=args.dry_run)
     done = next_step(fleet, found.server.manifest, dry_run=args.dry_run)
     say_result(
         args,
-        _rolled_back(found, then, errors) + f"\n{args.folder}: {done}",
+        _rolled_back(found, then) + f"\n{args.folder}: {done}",
         tick=tick,
         time=then,
         updates=found.updates,
         epoch=found.server.manifest.epoch,
-        errors=errors,
+        errors=[] if found.errors is None else found.errors[1:],
         dry_run=args.dry_run,
     )
     return 0
 
 
-def _rolled_back(found: GoneBack, then: float, errors: list[float]) -> str:
+def _rolled_back(found: GoneBack, then: float) -> str:
     target = found.present.manifest.target.name
     lines = [
-        f"back to tick {found.then.tick:,}, {when(then)} ({duration(time.time() - then)} ago)",
+        f"back to tick {found.then.tick:,}, {date_text(then)} ({duration(time.time() - then)} ago)",
         f"{counted(found.updates, 'update')} that came since then no longer count",
     ]
-    if errors:
-        now, after = errors
+    if found.errors is not None:
+        _, now, after = found.errors
         lines.append(f"error: {now:.4g} {target} now, {after:.4g} after it (root mean square)")
     if not found.present.manifest.means_the_same(found.then.manifest):
         lines.append("the model meant something else then: what was agreed on then comes back, too")
@@ -245,7 +226,7 @@ def run_restore(args: Namespace) -> int:
     the server's model, and what they sent since the backup was made does not come back.
     """
     found = restore(args.file, args.folder)
-    said = [f"{args.folder} has the model of tick {found.tick:,}, {when(found.time)}"]
+    said = [f"{args.folder} has the model of tick {found.tick:,}, {date_text(found.time)}"]
     if found.aside is not None:
         said.append(f"what was there is now {found.aside}")
     if found.forgotten:
@@ -302,31 +283,6 @@ def _repaired(found: Repair | None) -> str:
             "and a file that was revoked may be good again (`paofed fleet restore` knows more)"
         )
     return "; ".join(said)
-
-
-def tick_of(text: str, store: Store) -> int:
-    """Return the tick that a text means; refuse one before the journal begins."""
-    oldest = store.past.reaches()
-    # With or without the commas with which ticks are printed.
-    if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):
-        tick = int(text.replace(",", ""))
-        seconds = store.epochs.time_of(tick)
-    else:
-        found = moment(text, ago=True)
-        if found is None:
-            raise InputError(f"the time {text!r} cannot be read: expected {TIME_HELP}")
-        seconds, tick = found, store.epochs.tick_at(found)
-    if tick < oldest or seconds < store.epochs.time_of(oldest):
-        raise InputError(
-            f"the journal of {store.folder} reaches back to "
-            f"{when(store.epochs.time_of(oldest))}, tick {oldest}: {text} is earlier"
-        )
-    return tick
-
-
-def when(seconds: float) -> str:
-    """Write a time as a date, in this machine's zone."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 COMMANDS = {

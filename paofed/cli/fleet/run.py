@@ -20,8 +20,8 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import TakenOverError
 from paofed.live.journal.exports import export_messages
 from paofed.live.model.fleet_model import FileFormat, FleetModel
+from paofed.live.model.validated import validated
 from paofed.live.server.clock import at_present
-from paofed.live.server.validation import validated
 
 _TAKEN_OVER = 3
 _Kind = FileFormat | Literal["c"]

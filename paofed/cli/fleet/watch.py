@@ -13,17 +13,16 @@ from paofed.cli.shared.folder import add_folder, add_validation, say_result
 from paofed.cli.shared.progress import Progress
 from paofed.durations import duration
 from paofed.files import require_writable, write_text
-from paofed.live.fleet.folder import Fleet
 from paofed.live.fleet.methods import opened
 from paofed.live.fleet.settings import Settings
 from paofed.live.journal.database import is_locked
 from paofed.live.model.fleet_model import FleetModel
 from paofed.live.model.reported import COVERAGE
+from paofed.live.model.validated import Validated, validated
 from paofed.live.protocol.manifest import Manifest
 from paofed.live.server.clock import at_present
-from paofed.live.server.lookout import Lookout
+from paofed.live.server.lookout import sight_of
 from paofed.live.server.status import DeviceStatus, Status, asked
-from paofed.live.server.validation import Validated, validated, validation_of
 from paofed.live.server.web.page.page import page
 from paofed.live.server.web.page.view import view_of
 from paofed.words import counted, size, table
@@ -214,17 +213,11 @@ def run_page(args: Namespace) -> int:
     May be run while the fleet is served.
     """
     require_writable(args.out)
-    fleet, now = Fleet(args.folder), time.time()
-    with opened(args.folder) as store:
-        coordinator = at_present(store)
-        lookout = Lookout(fleet, store, coordinator, now)
-        if args.validation is not None:
-            found = validated(FleetModel.of(coordinator), args.validation)
-            lookout.validated(validation_of(found, coordinator.manifest))
-        sight = lookout.sight(coordinator, now)
+    sight = sight_of(args.folder, args.validation)
     write_text(args.out, page(view_of(sight)))
-    text = f"wrote the page of tick {coordinator.tick} to {args.out}"
-    say_result(args, text, tick=coordinator.tick, out=str(args.out))
+    tick = sight.status().tick
+    text = f"wrote the page of tick {tick} to {args.out}"
+    say_result(args, text, tick=tick, out=str(args.out))
     return 0
 
 

@@ -62,7 +62,7 @@ def require_figure(path: Path) -> None:
 
 def check(args: Namespace, *more: Path | None, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse places that cannot be written to before the work begins."""
-    from paofed.report.run.tables import PAGE
+    from paofed.report.run.page_files import PAGE
 
     figures: list[Path | None] = [args.figure, getattr(args, "traffic_figure", None)]
     for figure in figures:

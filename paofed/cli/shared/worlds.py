@@ -1,8 +1,7 @@
 """Which world a verb works in: a scenario, with values of one's own, or the fleet of a table."""
 
-import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from paofed.algorithms.setup import AUTO
 from paofed.cli.program import SCENARIO_FIRST
 from paofed.cli.shared.progress import say
-from paofed.errors import InputError, ScenarioError
+from paofed.errors import InputError, ScenarioError, with_names
 from paofed.world.names import MISSING, PRESETS, Duplicates, NewcomersKind, StartKind
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _VALUES = (
     *("features", "kernel_width", "step_size", "linear", "start", "newcomers", "personal"),
     "contacts",
 )
-_TYPED = (*_REQUIRED, *_OPTIONAL, *_VALUES)
+_AS_OPTIONS = {key: f"--{key.replace('_', '-')}" for key in (*_REQUIRED, *_OPTIONAL, *_VALUES)}
 
 
 def add_arguments(
@@ -161,10 +160,12 @@ def check(args: Namespace) -> None:
         if args.device is None and args.wide is None:
             missing = ["device", *missing]
         if missing:
-            raise InputError(f"--table needs {', '.join(map(_option, missing))} too")
+            raise InputError(
+                f"--table needs {', '.join(map(_AS_OPTIONS.__getitem__, missing))} too"
+            )
     elif stray := _given(args, tuple(k for k in (*_REQUIRED, *_OPTIONAL) if k != "tick")):
         raise InputError(
-            f"{_option(next(iter(stray)))} says something about a table: give --table too"
+            f"{_AS_OPTIONS[next(iter(stray))]} says something about a table: give --table too"
         )
     elif args.scenario is None:
         first = f" ({SCENARIO_FIRST})" if "algorithm" in args else ""
@@ -227,42 +228,25 @@ def _fault(text: str) -> dict[str, Any]:
 
 @contextmanager
 def _told_as_typed(
-    faults: Sequence[str], labels: str | None, options: Sequence[str] = _TYPED
+    faults: Sequence[str], labels: str | None, options: Iterable[str] = _AS_OPTIONS
 ) -> Iterator[None]:
     """Let errors name `options` of the command line where they name keys of a file."""
+    others = {key: f"the scenario's `{key}`" for key in _AS_OPTIONS if key not in options}
+    names = _AS_OPTIONS | others
     try:
         yield
     except ScenarioError as error:
-        said, path = str(error), (error.key or "").split(".")
-        if path[0] == "faults" and len(path) > 1:
-            place = f"faults.{path[1]}"
-            said = f"--fault {faults[int(path[1])]}: {said.removeprefix(f'{place}.')}"
-            raise ScenarioError(said, key=error.key) from None
-        if path[0] == "labels" and labels is not None:
-            said = f"--labels {labels}: {said.removeprefix('labels.')}"
-            raise ScenarioError(_as_typed(said, options), key=error.key) from None
-        name = [part for part in path if not part.isdigit()][-1]
-        begun = said.removeprefix(f"{error.key} is ")
-        if begun != said and (path[0] == "stream" or name in (*_VALUES, "tick")):
-            said = f"`{name}` is {begun}"
-        raise ScenarioError(_as_typed(said), key=error.key) from None
-
-
-def _as_typed(text: str, options: Sequence[str] = _TYPED) -> str:
-    """Replace keys in backquotes by options in a text; a key that is no option is the scenario's.
-
-    >>> _as_typed("line 3: time is 7: give `time_format`, see `this`")
-    'line 3: time is 7: give --time-format, see `this`'
-    >>> _as_typed("nobody says how long a tick is: give `tick`", options=())
-    "nobody says how long a tick is: give the scenario's `tick`"
-    """
-
-    def typed(key: re.Match[str]) -> str:
-        if key[1] not in _TYPED:
-            return key[0]
-        return _option(key[1]) if key[1] in options else f"the scenario's {key[0]}"
-
-    return re.sub(r"`(\w+)`", typed, text)
+        match (error.key or "").split("."):
+            case ["faults", number, *inside]:
+                begin, known = f"--fault {faults[int(number)]}: ", ".".join(inside)
+            case ["labels", *inside] if labels is not None:
+                begin, known = f"--labels {labels}: ", ".".join(inside)
+            case ["stream", key, *_] | [key]:
+                begin, known = "", names.get(key, "")
+            case _:
+                begin = known = ""
+        own = {error.key: known} if error.key and known else {}
+        raise ScenarioError(f"{begin}{error.told(names | own)}") from None
 
 
 def _stream(args: Namespace) -> dict[str, Any]:
@@ -285,7 +269,7 @@ def tell(scenario: "Scenario", args: Namespace) -> None:
         say("everyone is always there and no message is late: name a scenario for other laws")
     readings = read(scenario.stream)
     for fact in readings.facts():
-        said = fact if args.table is None else _as_typed(fact)
+        said = fact if args.table is None else with_names(fact, _AS_OPTIONS)
         say(f"{Path(scenario.stream.file).name}: {said}")
     if scenario.kernel_width == readings.kernel_width:
         say(
@@ -296,7 +280,3 @@ def tell(scenario: "Scenario", args: Namespace) -> None:
 
 def _given(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

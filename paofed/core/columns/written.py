@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from paofed.core.columns.calendar import Calendar
+from paofed.core.columns.calendar import Calendar, Cycle
 from paofed.core.columns.categories import Compass, OneHot
 from paofed.core.columns.numbers import Cyclic, Number
 from paofed.core.columns.transform import Transform
@@ -28,12 +28,13 @@ _TEXT: _Form = (lambda value: isinstance(value, str), "a text")
 _NUMBER: _Form = (_is_number, "a number")
 _WHOLE: _Form = (lambda value: type(value) is int, "a whole number")
 _FLAG: _Form = (lambda value: isinstance(value, bool), "true or false")
-_FORMS: Mapping[str, _Form] = {
-    **dict.fromkeys(("name", "cycle", "zone"), _TEXT),
-    **dict.fromkeys(("offset", "scale", "period"), _NUMBER),
-    **dict.fromkeys(("lag", "diff"), _WHOLE),
-    **dict.fromkeys(("logarithm", "time"), _FLAG),
-    "categories": (_is_list, "a list of texts"),
+_FORMS: Mapping[Any, _Form] = {  # by the type of a record's field
+    str: _TEXT,
+    Cycle: _TEXT,
+    float: _NUMBER,
+    int: _WHOLE,
+    bool: _FLAG,
+    tuple[str, ...]: (_is_list, "a list of texts"),
 }
 
 
@@ -57,15 +58,15 @@ def read(value: object) -> Transform:
     kind = str(found.pop("transform", None))
     if kind not in KINDS:
         raise InputError(f"{unknown('transform', kind, KINDS)}: upgrade paofed")
-    known = {field.name: field.default for field in fields(KINDS[kind])}
+    known = {field.name: field for field in fields(KINDS[kind])}
     for key, content in found.items():
         if key not in known:
             raise InputError(f"{unknown(f'key of {kind}', str(key), known)}: upgrade paofed")
-        is_right, expected = _FORMS[key]
+        is_right, expected = _FORMS[known[key].type]
         if not is_right(content):
             raise InputError(f"the {key} of {kind} is {shown(content)}: expected {expected}")
-    for key, default in known.items():
-        if default is MISSING and key not in found:
+    for key, field in known.items():
+        if field.default is MISSING and key not in found:
             raise InputError(f"a column of {kind} has no {key!r}")
     if "categories" in found:
         found["categories"] = tuple(found["categories"])

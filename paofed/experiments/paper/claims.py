@@ -8,6 +8,7 @@ import numpy as np
 
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
+from paofed.experiments.candidates import GLANCED_STEPS, STUDIED_STEPS
 from paofed.simulate.results.estimates import Count, Estimate, estimate
 from paofed.simulate.results.result import Result
 
@@ -29,8 +30,8 @@ class Effort(NamedTuple):
 
 
 _INPUTS = {INDEPENDENT: (0.0, 0.0), PAPERS: None}
-FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), (0.1, 0.2, 0.4, 0.75), 40, 200, _INPUTS)
-QUICK = Effort(4, 2, (1.0, 2.0), (0.4,), 4, 60, {PAPERS: None})
+FULL = Effort(100, 8, (0.7, 1.0, 2.0, 3.0), STUDIED_STEPS, 40, 200, _INPUTS)
+QUICK = Effort(4, 2, (1.0, 2.0), GLANCED_STEPS, 4, 60, {PAPERS: None})
 
 
 # Makes one number per run from the results of one experiment, by the name of the scenario. A

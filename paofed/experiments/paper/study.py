@@ -8,11 +8,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from paofed.algorithms.setup import Setup
+from paofed.core.tariffs import PAYLOAD
 from paofed.experiments.paper.claims import CLAIMS, II, SUBSETS, Claim, I, better, finals_db
 from paofed.experiments.paper.theory import COLUMNS, Beside
-from paofed.files import write_table
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.result import Result
+from paofed.simulate.results.tables import tidy
 from paofed.table import (
     ERROR,
     ESTIMATE,
@@ -24,6 +25,8 @@ from paofed.table import (
     ShownColumn,
     ShownTable,
     code,
+    ends,
+    in_files,
 )
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes
 
@@ -41,6 +44,7 @@ EXCHANGES = tuple(
 
 # An algorithm with another exchange: on a page, the exchange alone.
 _EXCHANGE = CellForm(str, lambda setup: code(setup.values["exchange"]), is_number=False)
+_ESTIMATE = ("mean", "low", "high", "runs")
 _ON_GRID = ("grid_holds", "grid_fails", "grid_cells")
 
 
@@ -79,13 +83,13 @@ class Study:
         """Judge one claim in every cell of the grid."""
         return {cell: claim.judge(results) for cell, results in self.grid.items()}
 
-    def _on_grid(self, claim: Claim) -> tuple[int | str, ...]:
+    def _on_grid(self, claim: Claim) -> tuple[int | None, ...]:
         """Count the cells in which a claim holds, those in which it does not, and all cells.
 
         A claim that is not judged on the grid has empty cells of the table instead.
         """
         if not claim.on_grid:
-            return ("",) * len(_ON_GRID)
+            return (None,) * len(_ON_GRID)
         verdicts = [found.verdict for found in self.map_of(claim).values()]
         return verdicts.count("holds"), verdicts.count("does not hold"), len(verdicts)
 
@@ -121,7 +125,7 @@ class Study:
             ShownColumn("setting", "setting"),
             ShownColumn("paper", "algorithm", NAME),
             ShownColumn("other", "exchange", _EXCHANGE),
-            ShownColumn(("mean", "low", "high", "runs"), "worse by", ESTIMATE, "dB"),
+            ShownColumn(_ESTIMATE, "worse by", ESTIMATE, "dB"),
         )
         return ShownTable(columns, list(self.exchanges()))
 
@@ -146,7 +150,7 @@ class Study:
             ShownColumn("verdict", "verdict"),
         )
         rows = [
-            [claim.key, e.mean, f"[{e.low:.2f}, {e.high:.2f}]", claim.shown_unit, found.verdict]
+            [claim.key, e.mean, ends(e), claim.shown_unit, found.verdict]
             for claim, found in self.verdicts()
             for e in [claim.shown(found)]
         ]
@@ -155,49 +159,41 @@ class Study:
     def _names_on_grid(self, setting: str) -> list[str]:
         return next((results[setting].algorithms for results in self.grid.values()), [])
 
-    def save(self, folder: Path) -> None:
-        """Write every number as CSV: finals, claims, grid, exchanges, best steps, theory, ..."""
+    def tables(self) -> Iterator[tuple[str, ShownTable]]:
+        """Yield every number by the names of files: finals, claims, grid, exchanges, theory, ..."""
         finals = [
             [setting, line["algorithm"], result.runs, line["db"], line["standard_error"],
              line["sent_up"], line["sent_down"]]
             for setting, result in self.results.items()
             for line in result.summary()
         ]  # fmt: skip
-        write_table(
-            folder / "finals.csv",
-            ["setting", "algorithm", "runs", "db", "db_se", "sent_up", "sent_down"],
-            finals,
-        )
-        write_table(
-            folder / "claims.csv",
-            ["claim", "unit", "level", "mean", "low", "high", "runs", "verdict", *_ON_GRID],
-            [
-                [c.key, c.unit, c.level, *e.above(c.level), e.verdict, *self._on_grid(c)]
-                for c, e in self.verdicts()
-            ],
-        )
-        write_table(
-            folder / "grid.csv",
-            ["claim", "kernel_width", "step_size", "mean", "low", "high", "runs", "verdict"],
-            [
-                [claim.key, *cell, *found.above(claim.level), found.verdict]
-                for claim in CLAIMS
-                if claim.on_grid
-                for cell, found in self.map_of(claim).items()
-            ],
-        )
-        self.exchange_table().csv(folder / "exchanges.csv")
-        self.best_table().csv(folder / "best-steps.csv")
-        write_table(
-            folder / "theory.csv",
-            ["inputs", "algorithm", "tick", *COLUMNS],
-            [[label, *row] for label, beside in self.theory.items() for row in beside.rows()],
-        )
-        if self.steps is not None:
-            write_table(
-                folder / "step-sizes.csv",
-                ["bound", "set_by_client", "expands_on_average_above", "never_expands_up_to"],
-                [[self.steps.bound, self.steps.client, self.steps.typical, NEVER_EXPANDS]],
-            )
+        claims = [
+            [c.key, c.unit, c.level, e.above(c.level), e.verdict, *self._on_grid(c)]
+            for c, e in self.verdicts()
+        ]
+        grid = [
+            [claim.key, *cell, found.above(claim.level), found.verdict]
+            for claim in CLAIMS
+            if claim.on_grid
+            for cell, found in self.map_of(claim).items()
+        ]
+        theory = [[label, *row] for label, beside in self.theory.items() for row in beside.rows()]
+        sent = ("sent_up", "sent_down")
+        yield "finals", in_files(["setting", "algorithm", "runs", "db", "db_se", *sent], finals)
+        judged = (_ESTIMATE, "verdict")
+        yield "claims", in_files(["claim", "unit", "level", *judged, *_ON_GRID], claims)
+        yield "grid", in_files(["claim", *Cell._fields, *judged], grid)
+        yield "exchanges", self.exchange_table()
+        yield "best-steps", self.best_table()
+        yield "theory", in_files(["inputs", "algorithm", "tick", *COLUMNS], theory)
+        if (steps := self.steps) is not None:
+            bounds = [steps.bound, steps.client, steps.typical, NEVER_EXPANDS]
+            keys = ("bound", "set_by_client", "expands_on_average_above", "never_expands_up_to")
+            yield "step-sizes", in_files(keys, [bounds])
         for setting, result in self.results.items():
-            result.to_csv(folder / f"curves-{setting}.csv")
+            yield f"curves-{setting}", tidy(result, "curves", PAYLOAD)
+
+    def save(self, folder: Path) -> None:
+        """Write all tables as CSV."""
+        for name, table in self.tables():
+            table.csv(folder / f"{name}.csv")

@@ -19,7 +19,7 @@ from paofed.core.arrays import FloatArray
 from paofed.core.metrics import curve_ticks, decibels
 from paofed.errors import InputError, unknown, whole
 from paofed.simulate.engines.workers import Worker
-from paofed.simulate.stopping import Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, parts_of
 from paofed.table import ShownColumn, ShownTable, numeric
 from paofed.theory.bounds import NEVER_EXPANDS, StepSizes, step_sizes
 from paofed.theory.foresight import Check, Foresight
@@ -182,15 +182,13 @@ def foresee(question: AskedOfTheory, seed: int, report: Report = ignored) -> Sai
     foresight = Foresight.of(scenario, seed=seed, world=world)
     fleet, modes = foresight.fleet, foresight.modes
 
-    def told(part: int) -> Report:
-        return part_of(report, part / (1 + len(learning)), (part + 1) / (1 + len(learning)))
-
     records = {record.name: record for record in map(resolve, methods)}
     ticks = curve_ticks(scenario.ticks, every)
-    mean = predict(fleet, list(records.values()), foresight.settings, ticks, told(0), modes)
+    told, *later = parts_of(report, [1] * (1 + len(learning)))
+    mean = predict(fleet, list(records.values()), foresight.settings, ticks, told, modes)
     second = {
-        name: foresight.learning_curve(records[name], every=every, check=check, report=told(part))
-        for part, name in enumerate(learning, start=1)
+        name: foresight.learning_curve(records[name], every=every, check=check, report=told)
+        for name, told in zip(learning, later, strict=True)
     }
     return SaidByTheory(mean, second, step_sizes(fleet.moments, modes))
 

@@ -59,15 +59,20 @@ def budget_of(given: Budget | str) -> Budget:
     """
     if isinstance(given, Budget):
         if given.per not in (*_PERIODS, _RUN):
-            raise InputError(unknown("time of a budget", str(given.per), (*_PERIODS, _RUN)))
+            known = (*_PERIODS, _RUN)
+            raise InputError(unknown("time of a budget", str(given.per), known), key="budget")
         if not 0 < number("bytes of a budget", given.bytes) < math.inf:
-            raise InputError(f"a budget of {given.bytes:g} bytes: expected more than 0")
+            raise InputError(
+                f"a budget of {given.bytes:g} bytes: expected more than 0", key="budget"
+            )
         return given
     found = _FORM.fullmatch(str(given).strip())
     if found is None or not float(found[1]):
         raise InputError(
             f"budget is {given!r}: expected bytes ({', '.join(_UNITS)}) in a time "
-            f"({', '.join(_PERIODS)} or {_RUN}), of a fleet or of each device, as in 2kB/day/device"
+            f"({', '.join(_PERIODS)} or {_RUN}), of a fleet or of each device, as in "
+            f"2kB/day/device",
+            key="budget",
         )
     return Budget(float(found[1]) * _UNITS[found[2]], found[3], found[4] is not None)
 
@@ -75,7 +80,7 @@ def budget_of(given: Budget | str) -> Budget:
 def number(what: str, value: object) -> float:
     """Take a number, Python's or NumPy's, and refuse everything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{what} is {value!r}: expected a number")
+        raise InputError(f"{what} is {value!r}: expected a number", key=what)
     return float(value)
 
 
@@ -88,5 +93,5 @@ def error_of(given: float | str) -> float:
     text = str(given).strip()
     found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) ?(?:dB)?", text)
     if found is None:
-        raise InputError(f"error is {given!r}: expected decibels, as in -7dB")
+        raise InputError(f"error is {given!r}: expected decibels, as in -7dB", key="error")
     return float(found[1])

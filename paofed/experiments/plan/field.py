@@ -9,7 +9,10 @@ from paofed.algorithms.base import Algorithm, Exchange
 from paofed.algorithms.setup import Setup
 from paofed.errors import AlgorithmError, InputError
 from paofed.experiments.candidates import FEW_STEPS, PLANNED_STEPS, Axes, Entrant
+from paofed.live.protocol.manifest import Manifest
+from paofed.live.protocol.quantity import ManifestError
 from paofed.live.protocol.served import is_ours
+from paofed.live.protocol.setups import manifest_of
 
 if TYPE_CHECKING:  # names of candidates can be offered without what scenarios need
     from paofed.world.worlds import Setting
@@ -64,20 +67,28 @@ def setups_of(
     found = {s.with_(exchange=exchange): s.with_(step_size=None, staleness=None) for s in setups}
     for setup in found:
         if exchange == "live":
-            _require_served(setup)
+            _require_served(setup, scenario)
         setup.algorithm().require_fits(scenario.features)
     return found
 
 
-def _require_served(setup: Setup) -> None:
-    """Refuse a method that no fleet can follow before any world of it is simulated."""
-    if (why := setup.algorithm().unserved) is not None:
-        raise AlgorithmError(
-            f"no live fleet can serve {setup.row}: {why}; with --exchange paper or single, a plan "
-            f"is for simulations alone"
-        )
+def _require_served(setup: Setup, scenario: "Setting") -> None:
+    """Refuse what no fleet can follow before any world of it is simulated."""
     if not is_ours(setup.row):
         admit(setup.row)
+    try:
+        agreed(setup, scenario)
+    except ManifestError as error:
+        raise AlgorithmError(
+            f"no live fleet can serve {setup.row}: {error}; with --exchange paper or single, a "
+            f"plan is for simulations alone"
+        ) from None
+
+
+def agreed(setup: Setup, scenario: "Setting") -> Manifest:
+    """Return a manifest that says what a setup and a scenario decide; refuse what none can say."""
+    of_scenario = {key: getattr(scenario, key) for key in ("features", "step_size", "max_age")}
+    return manifest_of(setup, **of_scenario)
 
 
 def _read(algorithms: Sequence[str] | str) -> list[Setup]:

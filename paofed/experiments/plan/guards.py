@@ -7,7 +7,7 @@ the chance, for the list is then no more than a look at some of them. What is sa
 winner adds up what both races can be wrong by.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from paofed.algorithms.setup import Setup
@@ -23,21 +23,21 @@ from paofed.simulate.stopping import Report
 class Decided(NamedTuple):
     """The winner of a purse after both races."""
 
-    won: Won
+    won: Won[Candidate]
     candidate: Candidate
     at_most: float  # dB by which anything tried within the purse can be better
     cost: Estimate | None = None  # dB that the bounds cost; None: bounds were not tried
     guarded: bool = False  # whether the candidate has the bounds
 
 
-def unguarded(won: Sequence[Won], candidates: Mapping[str, Candidate]) -> list[Decided]:
+def unguarded(won: Sequence[Won[Candidate]]) -> list[Decided]:
     """Return the winners as they are, where there is no second race."""
-    return [Decided(one, candidates[one.winner], one.at_most) for one in won]
+    return [Decided(one, one.winner, one.at_most) for one in won]
 
 
 def guard(
-    won: Sequence[Won],
-    candidates: Mapping[str, Candidate],
+    won: Sequence[Won[Candidate]],
+    candidates: Sequence[Candidate],
     meetings: Meetings,
     *,
     runs: int,
@@ -48,22 +48,21 @@ def guard(
 ) -> list[Decided]:
     """Give the winners bounds where these cost no more than the tolerance.
 
-    `independent` says whether the worlds or units met here had no part in who won.
+    `independent` says whether what is met here (worlds, devices, time) had no part in who won.
     """
-    plain = {one.winner: candidates[one.winner] for one in won}
     bounded = {
-        name: one._replace(setup=guarded(one.setup))
-        for name, one in plain.items()
-        if can_be_guarded(one.setup)
+        one.winner: one.winner._replace(setup=guarded(one.winner.setup))
+        for one in won
+        if can_be_guarded(one.winner.setup)
     }
     if not bounded:
-        return unguarded(won, candidates)
-    both = [one for name, other in bounded.items() for one in (plain[name], other)]
-    standings = meetings.hold(both, runs, number, report)
+        return unguarded(won)
+    both = [one for pair in bounded.items() for one in pair]
+    standings = meetings.meet(meetings.arms(both), runs, number, report)
     among = bounded if independent else candidates
     student = student_of_race(len(among) + 1, 1, ERROR / 2)
     found = []
-    for one in unguarded(won, candidates):
+    for one in unguarded(won):
         if (other := bounded.get(one.won.winner)) is not None:
             cost = behind(standings[other], standings[one.candidate], student)
             if not standings[other].diverged and cost.mean <= tolerance:

@@ -1,7 +1,7 @@
 """The chosen settings are judged on worlds that took no part in the choice."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, get_args
 
@@ -10,9 +10,11 @@ from paofed.experiments.plan.field import Candidate
 from paofed.experiments.plan.guards import Decided
 from paofed.experiments.plan.meetings import Meetings
 from paofed.experiments.plan.record import Offer
-from paofed.experiments.rejection import Standing, behind, student_of_race
+from paofed.experiments.rejection import Standing, student_of_race
 from paofed.simulate.results.estimates import Estimate, estimate
-from paofed.simulate.stopping import Report, part_of
+from paofed.simulate.stopping import Report, parts_of
+
+_PARTS = 0.8, 0.2  # about how long the winners take, and the other exchanges
 
 
 class Judgement(NamedTuple):
@@ -31,40 +33,38 @@ def judge(
     decided: Sequence[Decided],
     usual: Candidate,
     target: float | None,
-    meet: Callable[[], Meetings],
+    found: Meetings,
     *,
     runs: int,
     report: Report,
 ) -> Judgement:
     """Run the winners and what is usual in fresh worlds, then the chosen in other exchanges."""
-    lines, meetings = largest(decided), meet()
-    everybody = list(dict.fromkeys([*(one.candidate for one in lines), usual]))
-    standings = meetings.hold(everybody, runs, 0, part_of(report, 0.0, 0.8))
+    lines, parts = largest(decided), parts_of(report, _PARTS)
+    everybody = [*(one.candidate for one in lines), usual]
+    standings = found.judge(found.arms(everybody), runs, parts[0])
     lines.sort(key=lambda one: standings[one.candidate].payload)
     offers, student = list[Offer](), student_of_race(len(lines) + 1, 1)
     for one in lines:
         standing = standings[one.candidate]
-        before = standings[offers[-1].candidate] if offers else None
         offers.append(
             offer_of(
                 one,
                 standing,
-                contacts=meetings.contacts(one.candidate),
+                contacts=found.contacts(one.candidate),
                 reaches=estimate(standing.values, student=student).high,
-                gain=None if before is None else behind(before, standing),
+                gain=found.gain(one.candidate, offers[-1].candidate) if offers else None,
             )
         )
     chosen, reached = choice(offers, target)
-    mine, without = standings[chosen.candidate], standings[usual]
     others = in_other_exchanges(chosen.candidate)
-    again = meet().hold(list(others.values()), runs, 0, part_of(report, 0.8, 1.0))
+    found.judge(found.arms(others.values()), runs, parts[1])
     return Judgement(
         offers=tuple(offers),
         chosen=chosen,
         reached=reached,
-        usual_spends=without.payload,
-        gain=behind(without, mine),
-        exchanges={name: behind(mine, again[one]) for name, one in others.items()},
+        usual_spends=standings[usual].payload,
+        gain=found.gain(chosen.candidate, usual),
+        exchanges={name: found.gain(one, chosen.candidate) for name, one in others.items()},
     )
 
 
@@ -89,7 +89,7 @@ def offer_of(
         reaches=reaches,
         gain=gain,
         at_most=one.at_most,
-        alike=one.won.alike,
+        alike=tuple(map(str, one.won.alike)),
         guards=one.cost,
         guarded=one.guarded,
     )

@@ -8,7 +8,6 @@ and contacts are halved further as long as the smallest purse may reach the erro
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -21,7 +20,7 @@ from paofed.experiments import TOLERANCE
 from paofed.experiments.arena import Arena, arena_of
 from paofed.experiments.experiment import Experiment
 from paofed.experiments.plan.budget import Budget, budget_of, error_of, number
-from paofed.experiments.plan.field import USUAL, Candidate, named, setups_of
+from paofed.experiments.plan.field import USUAL, Candidate, setups_of
 from paofed.experiments.plan.guards import guard, unguarded
 from paofed.experiments.plan.judgement import Judgement, judge, largest, offer_of
 from paofed.experiments.plan.meetings import Meetings
@@ -35,12 +34,12 @@ from paofed.experiments.plan.screening import (
     rates_of,
     stable,
 )
-from paofed.experiments.rejection import Standing, perhaps_within
+from paofed.experiments.rejection import perhaps_within
 from paofed.experiments.trials import Trials, student_of_trials
 from paofed.simulate.engines import USUAL as ENGINE
 from paofed.simulate.engines import engine_of, preferred
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Interrupted, Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, keeping, parts_of
 from paofed.world.scenario import Scenario
 from paofed.world.table.columns import column
 from paofed.world.table.spec import Table
@@ -53,8 +52,9 @@ _SMALLER = (1 / 16, 1 / 32, 1 / 64, 1 / 128)
 ROUNDS = (8, 8, 16)  # how many worlds each round has
 _GUARDS, FRESH = 12, 16  # worlds of the race of bounds, and of the last judgement
 _MEASURED, _GUARDED = 100, 101  # the numbers of these meetings; rounds begin at 1
-# About when each part of the work ends, as a share of all: few candidates are left in later rounds.
-_MEASURING, _RACING, _GUARDING = 0.02, (0.57, 0.72, 0.85), 0.91
+# About how long each part of the work takes: measuring, the rounds, in the later of which few
+# candidates are left, the race of bounds, and the judgement.
+_PARTS = 0.02, 0.55, 0.15, 0.13, 0.06, 0.09
 
 
 def plan(
@@ -88,9 +88,11 @@ def plan(
     if budget is None and error is None:
         raise InputError("a plan needs a budget, as in 2kB/day/device, or an error, as in -7dB")
     if exchange not in get_args(Exchange):
-        raise InputError(unknown("exchange", exchange, get_args(Exchange)))
+        raise InputError(unknown("exchange", exchange, get_args(Exchange)), key="exchange")
     if not 0 <= number("tolerance", tolerance) < math.inf:
-        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
+        raise InputError(
+            f"tolerance is {tolerance!r}: expected a number of dB from 0 on", key="tolerance"
+        )
     key_of(whole("seed", seed))  # a wrong seed is refused now, not in a thread
     _require_all(engine)
     asked = None if budget is None else budget_of(budget)
@@ -118,7 +120,8 @@ def _target(given: float | str, scenario: Setting) -> float:
     if error > 0 and not raw:
         raise InputError(
             f"error is {error:g} dB: expected one below 0 dB, from where on a model is of use; did "
-            f"you mean -{error:g}dB?"
+            f"you mean -{error:g}dB?",
+            key="error",
         )
     return error
 
@@ -128,7 +131,8 @@ def _require_all(engine: str) -> None:
     if all(engine_of(name).on_card for name in preferred(engine)):
         raise InputError(
             f"the {engine} engine does not know bounded servers, which a plan tries at its end: "
-            f"give {engine},{ENGINE}"
+            f"give {engine},{ENGINE}",
+            key="engine",
         )
 
 
@@ -159,23 +163,19 @@ class _Planning:
         self, question: _Question, arena: Arena, experiment: Experiment, report: Report
     ) -> None:
         self._question, self._arena, self._report = question, arena, report
-        self._experiment = experiment
+        self._experiment, self._parts = experiment, parts_of(report, _PARTS)
         self._trials: Trials[Candidate] | None = None
         self._runs = list[int]()
         # Smaller purses for an error that may need fewer bytes, and the candidates for each.
-        self._reserve = list[tuple[float, dict[str, Candidate]]]()
+        self._reserve = list[tuple[float, list[Candidate]]]()
         self._notes: tuple[str, ...] = ()
 
     def made(self) -> FleetPlan:
         """Race, and judge the winners."""
-        try:
+        with keeping("plan", self._known):
             trials = self._trials = self._begun()
             self._race(trials)
             found = self._bounded_and_judged(trials)
-        except KeyboardInterrupt:
-            known = None if self._trials is None else self._known(self._trials)
-            said = f"{'what is known' if known else 'nothing'} in its `plan`"
-            raise Interrupted(plan=known, said=said) from None
         self._report(1.0)
         return self._record(trials, found, worlds=FRESH)
 
@@ -188,37 +188,33 @@ class _Planning:
             raise AlgorithmError(f"{theory.words}, and there are no others: give smaller ones")
         shapes = {setup: asked.shapes[setup] for setup in setups}
         rates = rates_of(
-            self._arena, shapes, asked.tariff, self._experiment, _MEASURED,
-            part_of(self._report, 0.0, _MEASURING),
+            self._arena, shapes, asked.tariff, self._experiment, _MEASURED, self._parts[0]
         )  # fmt: skip
         most = min(asked.most, SLACK * max(rates.values()))
         purses = [part * most for part in PURSES]
-        candidates = named(fitting(setups, shapes, rates, purses))
-        raced = len({one.setup for one in candidates.values()})
+        candidates = fitting(setups, shapes, rates, purses)
+        raced = len({one.setup for one in candidates})
         self._notes = left_out(total, total - len(setups), len(setups) - raced), theory.words
-        every = dict(candidates)
+        every = set(candidates)
         for part in _SMALLER if asked.target is not None else ():
-            further = named(fitting(setups, shapes, rates, [*purses, part * most]))
-            more = {name: one for name, one in further.items() if name not in every}
-            self._reserve.append((part * most, more))
-            every |= further
+            further = fitting(setups, shapes, rates, [*purses, part * most])
+            self._reserve.append((part * most, [one for one in further if one not in every]))
+            every |= set(further)
         student = student_of_trials(len(every), len(ROUNDS), len(purses) + len(self._reserve))
         return Trials(candidates, purses, asked.tolerance, student, asked.target)
 
     def _race(self, trials: Trials[Candidate]) -> None:
         """Let all candidates that are left meet in more worlds; drop those that can win nothing."""
-        meetings, begun = self._meetings(self._arena.scenario), _MEASURING
-        for round_, (runs, end) in enumerate(zip(ROUNDS, _RACING, strict=True), start=1):
-            left = [trials.candidates[name] for name in trials.left]
-            now = begun + (end - begun) / 2 if self._reserve else end
-            told = part_of(self._report, begun, now)
-            standings = _by_name(meetings.hold(left, runs, round_, told))
+        meetings = self._meetings(self._arena.scenario)
+        for round_, (runs, rest) in enumerate(zip(ROUNDS, self._parts[1:-2], strict=True), start=1):
+            # Nobody knows whether smaller purses follow: each is reported as half of what was left.
+            told, rest = parts_of(rest, (1, 1)) if self._reserve else (rest, ignored)
+            standings = meetings.meet(meetings.arms(trials.left), runs, round_, told)
             while self._reserve and trials.needs_less(standings):
                 purse, more = self._reserve.pop(0)
                 trials.widen(purse, more)
-                begun, now = now, now + (end - now) / 2
-                told = part_of(self._report, begun, now)
-                standings |= _by_name(meetings.hold(list(more.values()), runs, round_, told))
+                told, rest = parts_of(rest, (1, 1))
+                standings |= meetings.meet(meetings.arms(more), runs, round_, told)
             self._reserve.clear()
             self._runs.append(runs)
             trials.heard(standings)
@@ -226,14 +222,13 @@ class _Planning:
                 raise _nobody(trials)
             if trials.over:
                 break
-            begun = end
         if not trials.won():
             raise _nobody(trials)
 
     def _bounded_and_judged(self, trials: Trials[Candidate]) -> Judgement:
         """Give the winners bounds where these cost little, and judge them on fresh worlds."""
         asked, won = self._question, [*trials.cheapest_below(), *trials.won()]
-        decided = unguarded(won, trials.candidates)
+        decided = unguarded(won)
         if asked.exchange == "live":  # bounds are for live fleets alone
             decided = guard(
                 won,
@@ -242,26 +237,27 @@ class _Planning:
                 runs=_GUARDS,
                 number=_GUARDED,
                 tolerance=asked.tolerance,
-                independent=self._arena.units == "worlds",
-                report=part_of(self._report, _RACING[-1], _GUARDING),
+                independent=self._arena.over == "worlds",
+                report=self._parts[-2],
             )
         return judge(
             decided,
             asked.usual,
             asked.target,
-            partial(self._meetings, asked.scenario),
+            self._meetings(asked.scenario),
             runs=FRESH,
-            report=part_of(self._report, _GUARDING, 1.0),
+            report=self._parts[-1],
         )
 
-    def _known(self, trials: Trials[Candidate]) -> FleetPlan | None:
+    def _known(self) -> FleetPlan | None:
         """Return the plan of an interrupted race: its winners, as the race saw them."""
-        if not trials.history or not trials.won():
+        trials = self._trials
+        if trials is None or not trials.history or not trials.won():
             return None
         offers = tuple(
             offer_of(one, trials.last(one.won.winner), contacts=math.nan, reaches=math.nan,
                      gain=None)
-            for one in largest(unguarded(trials.won(), trials.candidates))
+            for one in largest(unguarded(trials.won()))
         )  # fmt: skip
         found = Judgement(offers, offers[-1], reached=False)
         return self._record(trials, found, worlds=0)
@@ -278,18 +274,14 @@ class _Planning:
             tariff=asked.tariff.word or asked.tariff.name,
             target=asked.target,
             where=self._arena.where,
-            units=self._arena.units,
+            over=self._arena.over,
             tolerance=asked.tolerance,
             worlds=worlds,
             usual=str(asked.usual),
-            candidates=trials.candidates,
+            candidates={str(one): one for one in trials.candidates},
             tried=trials.tried(trials.won()[-1].winner, self._runs),
             notes=self._notes,
         )
-
-
-def _by_name(standings: Mapping[Candidate, Standing]) -> dict[str, Standing]:
-    return {str(one): standing for one, standing in standings.items()}
 
 
 def _nobody(trials: Trials[Candidate]) -> PaofedError:
@@ -298,7 +290,6 @@ def _nobody(trials: Trials[Candidate]) -> PaofedError:
     fits = perhaps_within(standings, trials.most).values()
     if fits and all(one.diverged for one in fits):
         return AlgorithmError("every candidate that fits diverged: give smaller step sizes")
-    name = min(standings, key=lambda name: standings[name].cost)
-    cheapest = standings[name]
-    share = trials.candidates[name].contacts
-    return nothing_fits(share, cheapest.payload + cheapest.doubt, trials.most)
+    cheapest = min(standings, key=lambda one: standings[one].cost)
+    spends = standings[cheapest].payload + standings[cheapest].doubt
+    return nothing_fits(cheapest.contacts, spends, trials.most)

@@ -11,7 +11,7 @@ from paofed.experiments.plan.field import Candidate, step_of
 from paofed.experiments.race.record import compared, plain, score_name, score_said
 from paofed.experiments.trials import Tried
 from paofed.simulate.results.estimates import Estimate
-from paofed.table import ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known, numeric
+from paofed.table import ESTIMATE, ShownColumn, ShownTable, at_most, estimated, known, numeric
 from paofed.words import counted, listed, size
 from paofed.world.worlds import Setting
 
@@ -34,13 +34,6 @@ class Offer:
     guards: Estimate | None  # dB that the bounds of a new fleet cost; None: bounds were not tried
     guarded: bool  # whether the settings have these bounds
 
-    @property
-    def doubt(self) -> float:
-        """The dB by which anything tried can be better, rounded up; 0 where all else is worse."""
-        return (
-            math.ceil(100 * max(self.at_most, 0.0)) / 100 if self.at_most < math.inf else math.inf
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
@@ -51,7 +44,7 @@ class FleetPlan:
     tariff: str
     target: float | None  # the error that was asked for, in dB
     where: str  # where the race was, in words
-    units: str  # what the intervals are over
+    over: str  # what the intervals are over: worlds, devices or blocks of time
     tolerance: float
     offers: tuple[Offer, ...]  # the cheapest first
     chosen: Offer
@@ -100,7 +93,7 @@ class FleetPlan:
         said = (
             f"{best.candidate.setup}, {best.contacts * self.ticks:.3g} contacts/{self.period} of a "
             f"device ({best.candidate.contacts:.0%} of those there can be): "
-            f"{score_said(best.error, self.units)} for {self.in_time(best.spends)}"
+            f"{score_said(best.error, self.over)} for {self.in_time(best.spends)}"
         )
         judged = f"on {self.worlds} fresh worlds" if self.worlds else "not judged on fresh worlds"
         return f"{self._verdict}{said}, {judged}; {self._doubt(best)}"
@@ -120,7 +113,7 @@ class FleetPlan:
             return "others for so many bytes may be better"
         if offer.at_most <= 0:
             return "all else that was tried within that budget was worse (95 %)"
-        most = f"{offer.doubt:.2f} dB (95 %)"
+        most = f"{at_most(offer.at_most)} dB (95 %)"
         return f"nothing tried within that budget is better by more than {most}"
 
     @property
@@ -131,9 +124,9 @@ class FleetPlan:
             ShownColumn("contacts", "contacts", numeric(lambda rate: f"{rate:.3g}/{self.period}")),
             ShownColumn("most", "budget", numeric(self.in_time)),
             ShownColumn("spends", "spends", numeric(self.in_time)),
-            ShownColumn("error", score_name(self.units), ESTIMATE),
+            ShownColumn("error", score_name(self.over), ESTIMATE),
             ShownColumn("gain", "gain", ESTIMATE, "dB"),
-            ShownColumn("doubt", "doubt", WHOLE, missing="unknown"),
+            ShownColumn("doubt", "doubt", numeric(_doubted)),
         )
         rows = [
             [
@@ -143,14 +136,14 @@ class FleetPlan:
                 one.spends,
                 one.error,
                 one.gain,
-                f"{one.doubt:.2f}, {len(one.alike)} alike" if one.doubt < math.inf else None,
+                (one.at_most, len(one.alike)),
             ]
             for one in self.offers
         ]
         told = (
             "gain: over the line above, in the same worlds; doubt: by how many dB other settings "
             "tried within the budget can be better, and how many of them could not be told from "
-            f"these (alike); intervals of 95 %, over {self.units}"
+            f"these (alike); intervals of 95 %, over {self.over}"
         )
         return ShownTable(columns, rows, notes=(told,)).text()
 
@@ -208,7 +201,7 @@ class FleetPlan:
             "period": self.period,
             "tolerance": self.tolerance,
             "where": self.where,
-            "units": self.units,
+            "units": self.over,
             "fresh_worlds": self.worlds,
             "chosen": _told(self.chosen),
             "offers": [_told(one) for one in self.offers],
@@ -222,6 +215,12 @@ class FleetPlan:
         }
         values: dict[str, Any] = known(told)
         return values
+
+
+def _doubted(doubt: tuple[float, int]) -> str:
+    """Write by how many dB others can be better, and how many cannot be told from an offer."""
+    most, alike = doubt
+    return f"{at_most(most)}, {alike} alike" if most < math.inf else "unknown"
 
 
 def _told(offer: Offer) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from typing import Any
 
 from paofed.algorithms.setup import Setup
 from paofed.errors import InputError
+from paofed.experiments.plan.field import agreed
 from paofed.experiments.plan.record import FleetPlan
-from paofed.live.protocol.served import is_ours, own_options, usual_shared
+from paofed.live.protocol.served import is_ours, own_options
 from paofed.world.scenario import Scenario
 from paofed.world.table.spec import Table
 from paofed.world.worlds import Setting
 
 FILE, _RUN, _FLEET = "plan.toml", "plan.npz", "FLEET"
-_FEATURES = ("features", "kernel_width")
 
 
 def scenario_file(plan: FleetPlan, command: str) -> str:
@@ -53,14 +53,10 @@ def advice(plan: FleetPlan) -> str:
 
 def _why_not(setup: Setup) -> str:
     """Say why no live fleet can follow this method, or return an empty text."""
-    options = setup.values
-    if (why := setup.algorithm().unserved) is not None:
-        return f"no fleet can serve {setup.row}: {why}"
-    if options.get("exchange") != "live":
-        return f"a live fleet has contacts of its own kind: exchange is {options.get('exchange')}"
-    if "staleness" in options or "divisor" in options:
-        return f"no fleet can agree on the staleness or divisor of {setup}"
-    return ""
+    exchange = setup.values.get("exchange")
+    if exchange == "live":  # a plan with this exchange tries nothing else than what can be served
+        return ""
+    return f"a live fleet has contacts of its own kind: exchange is {exchange}"
 
 
 def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
@@ -83,14 +79,14 @@ def _of_fleet(plan: FleetPlan, *, over_table: bool) -> list[str]:
 def _agreed(plan: FleetPlan) -> dict[str, Any]:
     """Return what a fleet must agree on, by option of the command line."""
     scenario, setup = _in_a_file(plan.scenario), plan.chosen.candidate.setup
-    row, options = setup.row, setup.values
-    tick = scenario.tick_seconds
+    row, tick, manifest = setup.row, scenario.tick_seconds, agreed(setup, scenario)
+    learner = {key: getattr(manifest, key) for key in ("learner", "forgetting")}
     return {
         **({} if tick is None else {"tick": f"{tick:g}"}),
         "algorithm" if is_ours(row) else "method": setup.only(*own_options(row)),
-        "shared": options.get("shared", usual_shared(row, scenario.features)),
-        "step_size": options.get("step_size", scenario.step_size),
-        "max_age": options.get("max_age", scenario.max_age),
-        **{key: getattr(scenario, key) for key in _FEATURES},
-        **{key: options.get(key, "none") for key in setup.algorithm().can_bound},
+        **{key: getattr(manifest, key) for key in ("shared", "step_size", "max_age", "features")},
+        "kernel_width": scenario.kernel_width,
+        **{key: getattr(manifest, key) or "none" for key in setup.algorithm().can_bound},
+        **({} if manifest.aside else {"aside": "no"}),
+        **{key: value for key, value in learner.items() if value is not None},
     }

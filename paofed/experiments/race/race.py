@@ -1,11 +1,10 @@
 """Candidates race: paired over common worlds, the clearly worse dropped after every round."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,15 +14,14 @@ from paofed.core.random import key_of
 from paofed.errors import AlgorithmError, InputError, whole
 from paofed.experiments import TOLERANCE
 from paofed.experiments.arena import Arena, arena_of
-from paofed.experiments.candidates import asks, expanded
+from paofed.experiments.candidates import Choices, asks, expanded
 from paofed.experiments.experiment import Arm, Experiment, Findings
 from paofed.experiments.race.record import Fresh, Race
-from paofed.experiments.rejection import Standing, at_most, behind, settled, student_of_race
+from paofed.experiments.rejection import at_most, settled, student_of_race
 from paofed.experiments.trials import Trials
 from paofed.simulate.engines import USUAL, Precision
-from paofed.simulate.results.estimates import estimate
 from paofed.simulate.spread.crew import Crew
-from paofed.simulate.stopping import Interrupted, Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, keeping, parts_of
 from paofed.world.worlds import MakesTrace, Setting, Worlds, setting_of
 
 ROUNDS = 4
@@ -61,7 +59,9 @@ def race(
     setting, given = setting_of(scenario), methods_of(candidates)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed)
     if not 0 <= tolerance < np.inf:
-        raise InputError(f"tolerance is {tolerance!r}: expected a number of dB from 0 on")
+        raise InputError(
+            f"tolerance is {tolerance!r}: expected a number of dB from 0 on", key="tolerance"
+        )
     key_of(seed)  # a wrong seed is refused now, not in a thread
     unraced = _unraced(given, setting, tolerance)
     try:
@@ -86,27 +86,24 @@ class _Racing:
         report: Report,
     ) -> None:
         self._unraced, self._arena, self._experiment = unraced, arena, experiment
-        self._runs, self._report = runs, report
+        self._runs, self._report, self._parts = runs, report, parts_of(report, runs)
         student = student_of_race(len(unraced.methods), len(runs) - 1)
         self._trials = Trials(unraced.methods, [math.inf], unraced.tolerance, student)
 
     def result(self) -> Race:
         """Race until nothing more can be learned or all rounds are over, then judge the winner."""
-        try:
+        with keeping("race", lambda: self._known(None) if self._trials.history else None):
             self._rounds()
             fresh = self._fresh()
-        except KeyboardInterrupt:
-            known = self._known(None) if self._trials.history else None
-            said = f"{'what is known' if known else 'nothing'} in its `race`"
-            raise Interrupted(race=known, said=said) from None
         self._report(1.0)
         return self._known(fresh)
 
     def _rounds(self) -> None:
         """Let all candidates that are left meet in more worlds, and drop the clearly worse."""
         trials, findings = self._trials, Findings(self._experiment, self._arena)
-        for number in range(len(self._runs) - 1):
-            trials.heard(self._met(trials.left, number, 1 + number, findings))
+        for number, runs in enumerate(self._runs[:-1]):
+            arms, told = self._arms(trials.left), self._parts[number]
+            trials.heard(findings.meet(arms, runs, 1 + number, told))
             if not trials.left:
                 raise AlgorithmError(
                     f"every candidate diverged, {self._unraced.usual} among them: give smaller "
@@ -115,21 +112,15 @@ class _Racing:
             if settled(trials.history, trials.left, self._unraced.tolerance, trials.student):
                 break
 
-    def _met(
-        self, names: Sequence[str], stage: int, number: int, findings: Findings
-    ) -> dict[str, Standing]:
-        arms = {name: Arm(self._arena.scenario, self._unraced.methods[name]) for name in names}
-        begun, total = sum(self._runs[:stage]), sum(self._runs)
-        told = part_of(self._report, begun / total, (begun + self._runs[stage]) / total)
-        return findings.meet(arms, self._runs[stage], number, told)
+    def _arms(self, names: Iterable[str]) -> dict[str, Arm]:
+        return {name: Arm(self._arena.scenario, self._unraced.methods[name]) for name in names}
 
     def _fresh(self) -> Fresh:
         """Judge the winner beside the usual candidate, in worlds with no part in the choice."""
         (won,), usual = self._trials.won(), self._unraced.usual
-        both, apart = list(dict.fromkeys((won.winner, usual))), len(self._runs) - 1
-        standings = self._met(both, apart, 0, Findings(self._experiment, self._arena))
-        best, without = standings[won.winner], standings[usual]
-        return Fresh(worlds=self._runs[-1], score=estimate(best.values), gain=behind(without, best))
+        found, runs = Findings(self._experiment, self._arena), self._runs[-1]
+        found.judge(self._arms((won.winner, usual)), runs, self._parts[-1])
+        return Fresh(worlds=runs, score=found.score(won.winner), gain=found.gain(won.winner, usual))
 
     def _known(self, fresh: Fresh | None) -> Race:
         trials = self._trials
@@ -138,7 +129,7 @@ class _Racing:
             self._unraced,
             winner=winner,
             where=self._arena.where,
-            units=self._arena.units,
+            over=self._arena.over,
             tried=trials.tried(winner, self._runs),
             at_most=at_most(trials.history, winner, trials.student),
             fresh=fresh,
@@ -155,11 +146,11 @@ def _unraced(given: Sequence[Setup | Algorithm], setting: Setting, tolerance: fl
         methods[method.name] = method
     if not methods:
         raise AlgorithmError("no candidate was given: name at least one")
-    options: dict[str, tuple[Any, ...]] = {}
+    options: dict[str, Choices] = {}
     if len(given) == 1 and isinstance(alone := given[0], Setup):
         values = [one.values for one in expanded(alone, setting)]
         options = {key: tuple(dict.fromkeys(v[key] for v in values)) for key in asks(alone)}
     usual = next(iter(methods))
     asked = tuple(str(one) if isinstance(one, Setup) else one.name for one in given)
-    return Race(asked=asked, winner=usual, usual=usual, where="", units="", tolerance=tolerance,
+    return Race(asked=asked, winner=usual, usual=usual, where="", over="", tolerance=tolerance,
                 options=options, methods=methods)  # fmt: skip

@@ -6,10 +6,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paofed.algorithms import Algorithm
+from paofed.experiments.candidates import Axes
 from paofed.experiments.trials import Tried
 from paofed.simulate.results.estimates import Estimate
 from paofed.simulate.results.result import Result
-from paofed.table import BYTES, COUNT, ESTIMATE, WHOLE, ShownColumn, ShownTable, estimated, known
+from paofed.table import (
+    BYTES,
+    COUNT,
+    ESTIMATE,
+    WHOLE,
+    ShownColumn,
+    ShownTable,
+    at_most,
+    estimated,
+    known,
+)
 from paofed.words import MEAN_DB, listed
 
 
@@ -19,7 +30,7 @@ class Fresh:
 
     worlds: int
     score: Estimate
-    gain: Estimate  # dB over the usual candidate, unit by unit
+    gain: Estimate  # dB over the usual candidate, pair by pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +41,9 @@ class Race:
     winner: str
     usual: str  # the first candidate, which would have been taken without a race
     where: str
-    units: str  # what the intervals are over
+    over: str  # what the intervals are over: worlds, devices or blocks of time
     tolerance: float  # dB that a cheaper candidate may be worse and still win
-    options: Mapping[str, tuple[Any, ...]]  # values tried by option; empty for named candidates
+    options: Axes  # values tried by option; empty for named candidates
     methods: Mapping[str, Algorithm] = field(repr=False)  # all candidates by name; not in JSON
     tried: tuple[Tried, ...] = ()  # the best first
     at_most: float = math.inf  # dB by which anything tried can be better than the winner
@@ -58,7 +69,7 @@ class Race:
             return ""
         columns = (
             ShownColumn("candidate", "candidate"),
-            ShownColumn("score", score_name(self.units), ESTIMATE),
+            ShownColumn("score", score_name(self.over), ESTIMATE),
             ShownColumn("behind", "behind", ESTIMATE, "dB", missing="winner"),
             ShownColumn("payload", "payload", BYTES),
             ShownColumn("kept", "kept", COUNT),
@@ -79,7 +90,7 @@ class Race:
         ]
         over = (
             f"payload: bytes of a run; kept: numbers that a device keeps; intervals of 95 % over "
-            f"{self.units}, those of `behind` for all candidates at once"
+            f"{self.over}, those of `behind` for all candidates at once"
         )
         return ShownTable(columns, rows, notes=(over,)).text()
 
@@ -91,7 +102,7 @@ class Race:
         said = f"{self.winner}: chosen {self.where}, among {self._among}; {self._why}{self._doubt}"
         if self.fresh is None:
             return f"{said}; not judged on fresh worlds"
-        score = score_said(self.fresh.score, self.units)
+        score = score_said(self.fresh.score, self.over)
         said = f"{said}; on {self.fresh.worlds} fresh worlds {score}"
         if self.winner == self.usual:
             return said
@@ -120,12 +131,12 @@ class Race:
             return "all else that was tried was worse (95 %)"
         if not math.isfinite(self.at_most):
             return "too little was run to say how good the others are"
-        most = math.ceil(100 * self.at_most) / 100
-        return f"nothing tried was better by more than {most:.2f} dB (95 %)"
+        return f"nothing tried was better by more than {at_most(self.at_most)} dB (95 %)"
 
     def as_json(self) -> dict[str, Any]:
         """Return everything in plain values, and in words; what is not known is None."""
-        told = {key: value for key, value in vars(self).items() if key != "methods"}
+        told = {"units" if key == "over" else key: value for key, value in vars(self).items()}
+        del told["methods"]
         told |= {"sentence": self.sentence, "table": self.table}
         told["tried"] = [plain(one) for one in self.tried]
         told["fresh"] = None if self.fresh is None else plain(self.fresh)
@@ -165,14 +176,14 @@ def plain(part: object) -> dict[str, Any]:
     }
 
 
-def score_name(units: str) -> str:
-    """Name a score over these units: dB are taken in each world, but of the mean over devices."""
-    return MEAN_DB if units == "worlds" else "error (dB)"
+def score_name(over: str) -> str:
+    """Name a score: dB are taken in each world, but of the mean over devices or blocks of time."""
+    return MEAN_DB if over == "worlds" else "error (dB)"
 
 
-def score_said(score: Estimate, units: str) -> str:
-    """Write a score over these units, with its name."""
-    return f"{estimated(score)} {MEAN_DB if units == 'worlds' else 'dB'}"
+def score_said(score: Estimate, over: str) -> str:
+    """Write a score over worlds, devices or blocks of time, with its name."""
+    return f"{estimated(score)} {MEAN_DB if over == 'worlds' else 'dB'}"
 
 
 def compared(gain: Estimate) -> str:

@@ -139,7 +139,7 @@ def load(path: str | Path, **instead: Any) -> Sweep:
     try:
         return asked_for(_beside(path, scenario), methods, over, **values | instead)
     except InputError as error:
-        key = _key_of(error, over)
+        key = f"over.{error.key}" if error.key in over else error.key or ""
         raise type(error)(f"{_at(key, text, path)}{error}", key=key) from None
 
 
@@ -150,15 +150,6 @@ def _beside(path: Path, scenario: str) -> str | Path:
 
 def _at(key: str, text: str, path: Path) -> str:
     return place_in_text([part for part in key.split(".") if part], text, str(path))
-
-
-def _key_of(error: InputError, over: Mapping[str, Any]) -> str:
-    """Return the key of the file that an error is about."""
-    if error.key in over:
-        return f"over.{error.key}"
-    if error.key in _KEYS:
-        return str(error.key)
-    return "algorithms" if isinstance(error, AlgorithmError) else "scenario"
 
 
 def _flat(over: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -14,6 +14,7 @@ from paofed.algorithms.setup import value_of
 from paofed.core.arrays import FloatArray
 from paofed.core.random import child, key_of, uniforms
 from paofed.errors import InputError, unknown
+from paofed.experiments.candidates import Choices
 
 Scale = Literal["log", "linear"]
 _SPAN_KEYS = ("from", "to", "scale")
@@ -48,7 +49,7 @@ class Span(NamedTuple):
         return min(max(float(f"{found:.{_DIGITS}g}"), low), high)
 
 
-Axis = tuple[Any, ...] | Span
+Axis = Choices | Span
 Axes = Mapping[str, Axis]
 Values = dict[str, Any]  # one value for each key
 
@@ -120,7 +121,7 @@ def _end(key: str, word: str) -> float:
     return float(value) if isinstance(value, float) else int(value)
 
 
-def _values(key: str, given: Sequence[Any]) -> tuple[Any, ...]:
+def _values(key: str, given: Sequence[Any]) -> Choices:
     values = tuple(_plain(key, value) for value in given)
     if not values:
         raise InputError(f"{key} is empty: expected at least one value", key=key)
@@ -154,7 +155,7 @@ def _is_number(value: object) -> bool:
 
 def grid(axes: Axes) -> list[Values]:
     """Return all combinations; the values of the last key change fastest."""
-    lists: dict[str, tuple[Any, ...]] = {}
+    lists: dict[str, Choices] = {}
     size = 1
     for key, axis in axes.items():
         if isinstance(axis, Span):
@@ -197,5 +198,5 @@ def _shares(count: int, seed: int, number: int) -> FloatArray:
     return found
 
 
-def _value(axis: tuple[Any, ...] | Span, share: float) -> Any:
+def _value(axis: Axis, share: float) -> Any:
     return axis.at(share) if isinstance(axis, Span) else axis[int(share * len(axis))]

@@ -20,6 +20,8 @@ from paofed.simulate.results.estimates import Estimate, estimate
 
 FAR = 3.0  # dB: a point that is worse by more in one world tells no more about which is best
 
+IN_FILES = ("worlds", "db", "db_se", "low", "high")  # the names of `Scored.in_files`
+
 
 class Scored(NamedTuple):
     """A point's score: the mean over worlds of its final error in dB; infinite if it diverged."""
@@ -27,6 +29,12 @@ class Scored(NamedTuple):
     point: Point
     score: Estimate  # with its 95 % interval
     standard_error: float  # NaN for a single world
+
+    @property
+    def in_files(self) -> tuple[float, ...]:
+        """Its numbers, as files have them."""
+        score = self.score
+        return score.runs, score.mean, self.standard_error, score.low, score.high
 
     @property
     def diverged(self) -> bool:

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paofed.archives import load_arrays
 from paofed.core.scaling import FAR
-from paofed.errors import FileError
 from paofed.forms import Contents, Form
-from paofed.simulate.results.forms import Above, misfit, wrong_faults
+from paofed.simulate.results.forms import Above, Arrays, misfit, with_provenance, wrong_faults
 
 _FRESH = {"fresh_points": Form("iu", "F"), "fresh_finals": Form("f", "FN2")}
 SWEPT = Contents(
@@ -44,19 +42,9 @@ _ORIGIN: Mapping[str, Any] = {
 _SPAN: Mapping[str, Any] = {"from": Above(-FAR), "to": Above(-FAR), "scale": str}
 
 
-def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Read the arrays of a sweep and its provenance; any other file raises one clear error."""
-    arrays = load_arrays(path, SWEPT, "a sweep")
-    try:
-        provenance = json.loads(str(arrays.pop("provenance")))
-        # Raises for halves of characters, which no text has.
-        json.dumps(provenance, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise FileError(f"{path} is not a sweep: its provenance is not JSON") from None
-    wrong = next(_wrong(arrays, provenance), None)
-    if wrong is not None:
-        raise FileError(f"{path} is not a sweep: {wrong}")
-    return arrays, provenance
+    return with_provenance(path, SWEPT, "a sweep", _wrong)
 
 
 def _wrong(arrays: Mapping[str, NDArray[Any]], provenance: Any) -> Iterator[str]:

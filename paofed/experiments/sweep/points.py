@@ -48,6 +48,10 @@ class Point(NamedTuple):
         """
         return " ".join([self.method, *(f"{k}={worded(v)}" for k, v in self.values.items())])
 
+    def in_files(self, keys: Sequence[str]) -> list[str | None]:
+        """Return its values of some keys, as files have them."""
+        return [worded(self.values[key]) if key in self.values else None for key in keys]
+
 
 class Layout(NamedTuple):
     """All points of a sweep, and what is run for each of them."""
@@ -88,7 +92,8 @@ def laid_out(
                 if other is not point:
                     raise AlgorithmError(
                         f"{other} and {point} are one algorithm, {arm.method.name}: leave out one "
-                        f"of them"
+                        f"of them",
+                        key="over",
                     )
                 points[str(point)] = point
                 arms.append(arm)
@@ -128,7 +133,8 @@ def _built(
             found = resolve(method)
         found.require_fits(scenario.features)
     except AlgorithmError as error:
-        raise AlgorithmError(f"{point}: {error}", key=error.key) from None
+        key = error.key if error.key in options else "algorithms"
+        raise AlgorithmError(f"{point}: {error}", key=key) from None
     return found
 
 
@@ -171,5 +177,6 @@ def _with_values(scenario: Setting, own: Values) -> Setting:
         return scenario.model_copy(update=own)
     except ScenarioError as error:
         said = " ".join(f"{key}={worded(value)}" for key, value in own.items())
-        key = error.key if error.key in own else next(iter(own))
+        # The key of a law's value has the number of its group at its end.
+        key = next((key for key in own if f"{error.key}.".startswith(f"{key}.")), "over")
         raise ScenarioError(f"{said}: {error}", key=key) from None

@@ -19,7 +19,7 @@ from paofed.simulate.results.outcome import versions
 from paofed.simulate.results.progressive import MODELS
 from paofed.simulate.results.result import Result
 from paofed.simulate.spread.crew import HERE, Crew
-from paofed.simulate.stopping import Interrupted, Report, ignored, part_of
+from paofed.simulate.stopping import Report, ignored, keeping, parts_of
 from paofed.words import counted
 from paofed.world.scenario import Scenario
 from paofed.world.worlds import MakesTrace, Setting, Worlds
@@ -85,12 +85,8 @@ class _Sweeping:
         self._traffic = np.zeros((len(points), runs, 7), dtype=np.int64)
 
     def result(self) -> Swept:
-        try:
+        with keeping("swept", lambda: self._swept() if self._finished.any() else None, _said):
             swept = self._all()
-        except KeyboardInterrupt:
-            known = self._swept() if self._finished.any() else None
-            some = counted(int(self._finished.any(axis=1).sum()), "point")
-            raise Interrupted(swept=known, said=f"{some} in its `swept`") from None
         self._report(1.0)
         return swept
 
@@ -99,11 +95,11 @@ class _Sweeping:
         asked, layout = self._asked, self._asked.layout
         cases = {str([point.values[key] for key in layout.conditions]) for point in layout.points}
         again = asked.fresh * len(asked.methods) * len(cases) / len(layout.points)
-        most = asked.runs / (asked.runs + again)
-        told, arms = part_of(self._report, 0.0, most), dict(enumerate(layout.arms))
-        self._experiment.meet(arms, asked.runs, None, told, self._keep, partly=True)
+        trying, judging = parts_of(self._report, (asked.runs, again))
+        arms = dict(enumerate(layout.arms))
+        self._experiment.meet(arms, asked.runs, None, trying, self._keep, partly=True)
         swept = self._swept()
-        return self._judged_again(swept, part_of(self._report, most, 1.0)) if asked.fresh else swept
+        return self._judged_again(swept, judging) if asked.fresh else swept
 
     def _keep(self, arms: Arms, result: Result) -> None:
         """Take in the worlds that were finished, all of them unless there was an interrupt."""
@@ -160,9 +156,14 @@ class _Sweeping:
             finals.update({n: result.finals_by_model(arm.method.name) for n, arm in some.items()})
 
         again = {number: arms[number] for number in numbers}
-        self._experiment.meet(again, self._asked.fresh, 0, report, keep)
+        self._experiment.judge(again, self._asked.fresh, report, keep)
         return swept.judged_again([swept.points[n] for n in numbers],
                                   np.stack([finals[n] for n in numbers]))  # fmt: skip
+
+
+def _said(swept: Swept | None) -> str:
+    """Say how much was finished."""
+    return counted(0 if swept is None else int(swept.finished.any(axis=1).sum()), "point")
 
 
 def _plain(setting: Setting) -> dict[str, Any]:

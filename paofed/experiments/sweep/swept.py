@@ -12,16 +12,16 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import BoolArray, FloatArray, IntArray
-from paofed.core.metrics import Traffic
 from paofed.core.tariffs import Tariff, tariff_of
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError, unknown
 from paofed.experiments.sweep import forms
 from paofed.experiments.sweep.axes import same
-from paofed.experiments.sweep.choice import Best, Scored, best_of, in_db, scored
+from paofed.experiments.sweep.choice import IN_FILES, Best, Scored, best_of, in_db, scored
 from paofed.experiments.sweep.points import Point, worded
-from paofed.files import write_table
 from paofed.simulate.results.estimates import Estimate, estimate
 from paofed.simulate.results.progressive import MODELS, Whose
+from paofed.table import error, in_files
 from paofed.words import MEAN_DB, counted, listed
 
 _MOST_BESTS = 8  # that a prompt shows
@@ -64,8 +64,8 @@ class Swept:
         if not self.whole:
             lines.append(f"  {self.finished.mean():.0%} of it is finished")
         for _, _, best in islice(self.bests(), _MOST_BESTS):
-            error = "diverged" if best.found.diverged else f"{best.found.score.mean:.2f} {MEAN_DB}"
-            lines.append(f"  {best.point}: {error}, the best of {best.among}")
+            said = error(best.found.score.mean, f" {MEAN_DB}")
+            lines.append(f"  {best.point}: {said}, the best of {best.among}")
         return "\n".join(lines)
 
     @cached_property
@@ -218,17 +218,16 @@ class Swept:
     def to_csv(self, path: str | Path, tariff: Tariff | str = "payload") -> None:
         """Write a tidy table: one row per point and, over a table, whose model."""
         tariff = tariff_of(tariff)
-        columns = ("algorithm", "model", "worlds", "db", "db_se", "low", "high", "bytes", "tariff")
+        columns = ("algorithm", "model", *IN_FILES, "bytes", "tariff")
         models = MODELS if self.over_table else ("server",)
         rows = []
         for number, point in enumerate(self.points):
-            told = [worded(point.values[key]) if key in point.values else "" for key in self.keys]
+            told = point.in_files(self.keys)
             sent = self.bytes(point, tariff), tariff.name
             for whose in models:
-                db, error = scored(point, self._db(number, whose))[1:]
-                found = (db.runs, db.mean, error, db.low, db.high)
+                found = scored(point, self._db(number, whose)).in_files
                 rows.append([point.method, *told, self.algorithm(point), whose, *found, *sent])
-        write_table(Path(path), ["method", *self.keys, *columns], rows)
+        in_files(["method", *self.keys, *columns], rows).csv(Path(path))
 
     def judged_again(self, points: list[Point], finals: FloatArray) -> Self:
         """Return the record with what some points did on fresh worlds, (F, N, 2)."""

@@ -89,7 +89,7 @@ class Device:
         )
         if self._edge is None:
             self._link.subscribe(self._topics.manifest)
-        self._stay = stay
+        self.stays = stay  # whether it stays connected between contacts
         if stay:
             self._link.open()
 
@@ -171,7 +171,7 @@ class Device:
         reply.
         """
         deadline = seconds() + wait
-        if not self._stay:
+        if not self.stays:
             self._why = ""
             self._link.open()
         try:
@@ -180,7 +180,7 @@ class Device:
             why = self._why or _SILENT_BROKER
             answered = self._connected and self._talk(deadline)
         finally:
-            if not self._stay:
+            if not self.stays:
                 self._link.close()
         if wait > 0 and not self._connected:
             self._why = why
@@ -195,7 +195,7 @@ class Device:
             self._hear()
         finally:
             self.save()
-            if self._stay:
+            if self.stays:
                 self._link.close()
 
     def save(self) -> bool:
@@ -218,7 +218,7 @@ class Device:
     def why_not(self) -> str:
         """Say why the fleet is not reached; empty where nothing is known to be wrong."""
         self._hear()
-        if not (self._link.up.is_set() if self._stay else self._connected):
+        if not (self._link.up.is_set() if self.stays else self._connected):
             return self._why
         if self._cannot or not self._silent:
             return self._cannot

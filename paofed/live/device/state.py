@@ -154,7 +154,7 @@ def _require_sense(state: dict[str, NDArray[Any]]) -> None:
 
 
 def _foreign(path: str | Path) -> FileError:
-    return FileError(f"{path} is no device's state: delete it to join the fleet anew")
+    return FileError(f"{path} is no device's state")
 
 
 def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | None:
@@ -180,7 +180,7 @@ def taken_up(state: Path, device: int, since: float, patience: int) -> Edge | No
         raise
     except InputError as error:
         require_state(state)
-        _put_aside(state, str(error).partition(":")[0])
+        _put_aside(state, str(error))
         return None
     return edge
 

@@ -8,7 +8,8 @@ lie.
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Self
 
 from paofed.errors import InputError
 from paofed.live.fleet.folder import Fleet
@@ -16,10 +17,14 @@ from paofed.live.fleet.methods import keep_method
 from paofed.live.journal.database import Sync, locked, nothing
 from paofed.live.journal.past import Bygone
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.validated import validated
 from paofed.live.protocol.change import Changed, Changes, change, replayed, rolled_back
 from paofed.live.protocol.coordinator import Coordinator
 from paofed.live.protocol.manifest import USUAL_CLIP, Manifest
 from paofed.live.protocol.served import usual_row
+
+_RUINED = 1.5  # a model with this many times its former error is ruined
 
 
 def change_fleet(
@@ -73,6 +78,19 @@ def _clip_before(store: Store) -> float | None:
     return USUAL_CLIP
 
 
+class Errors(NamedTuple):
+    """Root mean squared errors of a fleet's model on a file of samples, as measured."""
+
+    then: float  # of the model of the earlier tick
+    now: float
+    after: float  # of the model with which the fleet goes on
+
+    @property
+    def ruined(self) -> bool:
+        """Whether the model with which the fleet goes on is far worse than that of then."""
+        return not self.after <= _RUINED * self.then
+
+
 class GoneBack(NamedTuple):
     """A fleet before and after it goes back."""
 
@@ -80,6 +98,15 @@ class GoneBack(NamedTuple):
     then: Coordinator  # the server as it was at the earlier tick
     server: Coordinator  # the server as it goes on
     updates: int  # how many updates are undone: those since then, or those of devices left out
+    errors: Errors | None = None  # None: there was no file to validate by
+
+    def validated(self, samples: Path | None) -> Self:
+        """Return the same with the errors on a file of samples."""
+        if samples is None:
+            return self
+        servers = self.then, self.present, self.server
+        errors = (validated(FleetModel.of(server), samples).error for server in servers)
+        return self._replace(errors=Errors(*errors))
 
 
 @contextmanager
@@ -91,7 +118,9 @@ def _prepared(
         present = store.recover()
         present.close(max(present.tick, present.manifest.tick_at(time.time())))
         if tick > present.tick:
-            raise InputError(f"tick {tick} is not there yet: it is tick {present.tick} now")
+            raise InputError(
+                f"tick {tick} is not there yet: it is tick {present.tick} now", key="tick"
+            )
         yield store, present, store.past.at(tick)
 
 
@@ -99,19 +128,22 @@ def roll_back(
     fleet: Fleet,
     tick: int,
     *,
+    validation: Path | None = None,
     dry_run: bool = False,
     look: Callable[[GoneBack], None] = nothing,
     sync: Sync = nothing,
 ) -> GoneBack:
     """Go on from the model of an earlier tick, in one step, while no server runs.
 
-    `look` is called with what will be before anything is written. With `dry_run`, nothing is
-    written, and a server may be at work. `sync` is called at each stage of the write: tests let the
-    power fail there.
+    The models are compared on the samples in the file `validation`, if there is one, and `look` is
+    called with what will be, before anything is written. With `dry_run`, nothing is written, and a
+    server may be at work. `sync` is called at each stage of the write: tests let the power fail
+    there.
     """
     with _prepared(fleet, tick, dry_run=dry_run) as (store, present, moment):
         server = rolled_back(present, moment.server)
         found = GoneBack(present, moment.server, server, store.past.count_since(moment))
+        found = found.validated(validation)
         look(found)
         if not dry_run:
             store.begin_epoch(server, f"rolled back to tick {tick}", sync)
@@ -123,6 +155,7 @@ def leave_out(
     labels: Collection[str],
     tick: int,
     *,
+    validation: Path | None = None,
     dry_run: bool = False,
     look: Callable[[GoneBack], None] = nothing,
     sync: Sync = nothing,
@@ -136,7 +169,7 @@ def leave_out(
         store.past.require_unbroken(tick)
         server = replayed(present, moment.server, store.past.since(moment), absent)
         theirs = sum(record.device in absent for record in store.past.since(moment))
-        found = GoneBack(present, moment.server, server, theirs)
+        found = GoneBack(present, moment.server, server, theirs).validated(validation)
         look(found)
         if not dry_run:
             store.begin_epoch(server, f"without {', '.join(labels)} since tick {tick}", sync)

@@ -129,7 +129,7 @@ class Fleet(Issuing):
             if known is not None and not known.is_gateway:
                 raise InputError(f"{label!r} is a device: choose another name for the gateway")
             index = known and known.device
-            taken = sum(m.gateway == index for m in store.roster.members()) if known else 1
+            taken = 1 if index is None else len(store.roster.spoken_for(index))
             names = [f"{label}/{number}" for number in range(taken, taken + places)]
             _require_labels([label, *names])
             self._require_accounts(store, [label])
@@ -149,8 +149,8 @@ class Fleet(Issuing):
         """Give a device a new credential and return its file; the old one is no longer good."""
         with self.store() as store:
             member = store.roster.member(label)
-            if member.is_spoken_for:
-                (speaker,) = (m.label for m in store.roster.members() if m.device == member.gateway)
+            if member.gateway is not None and member.is_spoken_for:
+                speaker = store.roster.at(member.gateway).label
                 raise InputError(
                     f"{label!r} has no file of its own: the gateway {speaker!r} speaks for it"
                 )
@@ -196,10 +196,9 @@ class Fleet(Issuing):
         due = store.credentials.due(now)
         enders: list[Credential] = []
         if due and self.settings.security == "certificate":
-            labels = {member.device: member.label for member in store.roster.members()}
             issue = self._issuer(store)
             devices = sorted({found.device for found in due} - {NOBODY})
-            issued = [issue(str(device), labels[device]) for device in devices]
+            issued = [issue(str(device), store.roster.at(device).label) for device in devices]
             store.credentials.lend((number for _, number in issued), now + _LENT)
             enders = [credential for credential, _ in issued]
         if due:

@@ -3,8 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
-from paofed.algorithms.admitted import admit_kept, admitted, code_of
-from paofed.files import make_folder, replacing
+from paofed.algorithms.admitted import admit_kept, admitted
+from paofed.files import file_digest, make_folder, replacing
 from paofed.live.journal.store import Store
 from paofed.live.protocol.manifest import Manifest
 
@@ -17,7 +17,7 @@ def keep_method(folder: Path, manifest: Manifest) -> None:
         return
     method = admitted(manifest.algorithm, manifest.code)
     path = folder / METHODS / method.kept_as
-    if not path.exists() or code_of(path) != method.code:
+    if not path.exists() or file_digest(path) != method.code:
         content = method.file.read_bytes()
         make_folder(path.parent)
         with replacing(path) as file:

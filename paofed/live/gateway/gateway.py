@@ -236,9 +236,9 @@ class Gateway:
             self.passed_over["more in a second than a source may send"] += 1
             return None
         told = shape.read(arrival.payload)
-        self.passed_over.update(told.passed_over)
-        for why in told.passed_over:
-            hearing.passed_over(why)
+        self.passed_over.update(map(str, told.passed_over))
+        for useless in told.passed_over:
+            hearing.passed_over(useless)
         if not told.values:
             return None
         # Readings that say their time are paired by it, all others by a clock that nobody sets.

@@ -8,6 +8,7 @@ from paofed.live.device.device import Device
 from paofed.live.gateway.pairing import HeldReadings, Paired, Rule, Taken, take
 from paofed.live.gateway.settings import CalendarInput
 from paofed.live.gateway.sources import TelemetrySource
+from paofed.live.gateway.telemetry import Useless
 from paofed.live.protocol.manifest import Manifest
 from paofed.words import listed
 
@@ -30,13 +31,12 @@ class Hearing:
         self._in_second += 1
         return self._in_second <= most
 
-    def passed_over(self, why: str) -> None:
+    def passed_over(self, useless: Useless) -> None:
         """Note why something that the source told is of no use."""
-        name = why.partition(" is ")[0]
-        if name in (*self._rule.inputs, self._rule.target):
-            self._bad[name] = why
+        if useless.name:
+            self._bad[useless.name] = str(useless)
         else:
-            self._useless = why
+            self._useless = str(useless)
 
     def taken(self, values: Mapping[str, float], at: float) -> Taken:
         """Return what these readings allow to predict or learn from."""

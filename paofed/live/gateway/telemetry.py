@@ -71,12 +71,23 @@ class Pattern(NamedTuple):
         )
 
 
+class Useless(NamedTuple):
+    """Why something in a message is of no use: a value, by its name, or the whole message."""
+
+    why: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Say it as the counts of what was passed over do."""
+        return f"{self.name} {self.why}".lstrip()
+
+
 class Telling(NamedTuple):
     """Values by name in a message, when they were measured, and why other values are missing."""
 
     values: Mapping[str, float]
     at: float | None  # seconds since 1970; None where the message does not say it
-    passed_over: Sequence[str] = ()
+    passed_over: Sequence[Useless] = ()
 
 
 class TelemetryShape(NamedTuple):
@@ -89,16 +100,16 @@ class TelemetryShape(NamedTuple):
     def read(self, payload: bytes) -> Telling:
         """Take the values out of a message; a bad message can do no more than be passed over."""
         if len(payload) > LONGEST:
-            return Telling({}, None, ["longer than 64 KiB"])
+            return Telling({}, None, [Useless("longer than 64 KiB")])
         plain = not any(self.paths.values())
         try:
             content: Any = _plain(payload) if plain else json.loads(payload)
         except (ValueError, RecursionError):  # text in another encoding is a ValueError as well
-            bad = [f"{name} is not a number" for name in self.paths]
-            return Telling({}, None, bad if plain else ["not JSON"])
+            bad = [Useless("is not a number", name) for name in self.paths]
+            return Telling({}, None, bad if plain else [Useless("not JSON")])
         at = _time(_at(content, self.time)) if self.time else None
         if self.time and at is None:
-            return Telling({}, None, ["without a time that can be read"])
+            return Telling({}, None, [Useless("without a time that can be read")])
         values, passed_over = {}, []
         for name, path in self.paths.items():
             found = _at(content, path)
@@ -106,9 +117,9 @@ class TelemetryShape(NamedTuple):
             if number is not None:
                 values[name] = number
             elif found is not None:  # a value that is missing here may come in another message
-                passed_over.append(f"{name} {why}")
+                passed_over.append(Useless(why, name))
         if not values and not passed_over:
-            passed_over = ["without any of the values"]
+            passed_over = [Useless("without any of the values")]
         return Telling(values, at, passed_over)
 
 

@@ -1,11 +1,13 @@
 """The past of a fleet, as its journal has it: the server at any tick within the retention."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
 from paofed.archives import unpacked
+from paofed.durations import date_text, moment
 from paofed.errors import InputError
 from paofed.live.journal.database import REMEDY, Database, StoreError, nothing
 from paofed.live.journal.epochs import Epoch, Epochs
@@ -16,6 +18,7 @@ from paofed.live.journal.snapshots import Snapshots
 from paofed.live.protocol.coordinator import TOLERANCE, Coordinator, Record
 from paofed.live.protocol.saved import STATE
 
+TIME = "a tick (1200), so long ago (90min, 2h, 3d), or a date and time (2026-11-16T08:00)"
 _MADE = 1  # the generation of a fleet's first manifest
 
 
@@ -110,6 +113,26 @@ class Past:
         """
         oldest, epoch = self.snapshots.some()[0], self.epochs.all()[0]
         return max(oldest.tick, epoch.tick + (epoch.generation > _MADE))
+
+    def tick_of(self, text: str) -> int:
+        """Return the tick that people mean by `TIME`; refuse one before the journal begins."""
+        oldest = self.reaches()
+        # With or without the commas with which ticks are printed.
+        if re.fullmatch(r"[0-9]{1,10}|[0-9]{1,3}(,[0-9]{3}){1,3}", text):
+            tick = int(text.replace(",", ""))
+            seconds = self.epochs.time_of(tick)
+        else:
+            found = moment(text, ago=True)
+            if found is None:
+                raise InputError(f"the time {text!r} cannot be read: expected {TIME}")
+            seconds, tick = found, self.epochs.tick_at(found)
+        begun = self.epochs.time_of(oldest)
+        if tick < oldest or seconds < begun:
+            raise InputError(
+                f"the journal of {self.database.folder} reaches back to {date_text(begun)}, tick "
+                f"{oldest}: {text} is earlier"
+            )
+        return tick
 
     def at(self, tick: int) -> Bygone:
         """Return the server as it was when a tick began, under the manifest that held then."""

@@ -61,11 +61,15 @@ class Roster:
 
     def voices(self, device: int) -> list[Member]:
         """Return a member and, if it is a gateway, its devices; none that was removed."""
-        return [
-            member
-            for member in self.members()
-            if device in (member.device, member.gateway) and not member.removed
-        ]
+        members = map(self.at, sorted({device, *self.spoken_for(device)}))
+        return [member for member in members if not member.removed]
+
+    def spoken_for(self, gateway: int) -> list[int]:
+        """Return the indices that a gateway speaks or spoke for, itself among them."""
+        rows = self.database.read(
+            "spoken", "the gateway of device {}", "WHERE gateway = ?", (gateway,)
+        )
+        return [device for device, _ in rows]
 
     def changes(self) -> int:
         """Return a number that changes with every change of who is in the fleet, by whomever."""

@@ -129,7 +129,7 @@ def predictor(source: str | Path | bytes) -> FleetPredictor:
 
     >>> predictor(b'{"format": 2}')
     Traceback (most recent call last):
-    paofed.errors.InputError: this is no fleet's model: it has format 2, this paofed knows 1: ...
+    paofed.errors.InputError: this is no fleet's model: it is JSON of format 2, this paofed ...
     """
     if isinstance(source, bytes):
         name, text = "this", source

@@ -19,7 +19,7 @@ from paofed.core.columns.transform import Transform
 from paofed.core.columns.written import read, written
 from paofed.core.features import NO_RANGES, FourierMap, Ranges
 from paofed.core.scaling import is_finite
-from paofed.errors import InputError, cut, shown
+from paofed.errors import InputError, cut, require_format, shown
 from paofed.live.model.inputs import AskedInput, Given, inputs_of, names_of, values_of
 from paofed.live.model.reported import ReportedInterval
 from paofed.words import counted, listed
@@ -120,10 +120,7 @@ class FleetPredictor:
             raise InputError(f"it is not JSON: {error}") from None
         if not isinstance(values, dict) or "format" not in values:
             raise InputError("it is no JSON object with a format")
-        if (noted := values["format"]) != FORMAT:
-            raise InputError(
-                f"it has format {shown(noted)}, this paofed knows {FORMAT}: upgrade paofed"
-            )
+        require_format("it is JSON", values["format"], FORMAT)
         try:
             return cls._from_values(values)
         except KeyError as error:

@@ -150,7 +150,8 @@ def _require_changeable(old: Manifest, name: str, value: object) -> None:
     if name not in _CHANGEABLE and value != known:
         raise ManifestError(
             f"{_words(name)} cannot be changed from {_shown(known)} to {_shown(value)}: the model "
-            f"has learned with the former; a new fleet (`paofed fleet init`) begins without it"
+            f"has learned with the former; a new fleet (`paofed fleet init`) begins without it",
+            key=name,
         )
 
 

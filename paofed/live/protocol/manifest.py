@@ -160,7 +160,7 @@ class Manifest:
             try:
                 require_features(self.features, self._ranges)
             except InputError as error:
-                raise ManifestError(f"the manifest's {error}") from None
+                raise ManifestError(f"{ManifestError.whose}{error}", key=error.key) from None
         right = self.personal is None or (self.personal is True and self.linear is not None)
         check("personal", right, self.personal, "true with linear, or none")
         if self.start_model is not None:
@@ -215,7 +215,7 @@ class Manifest:
         try:
             row = made(self.word, {**options, "exchange": "live"})
         except AlgorithmError as error:
-            raise ManifestError(str(error)) from None
+            raise ManifestError(str(error), key=error.key) from None
         return replace(row, name=self.method)  # everything else is set from the manifest
 
     @property

@@ -12,6 +12,8 @@ from paofed.errors import InputError, shown
 class ManifestError(InputError):
     """Raised for a manifest that cannot be followed."""
 
+    whose = "the manifest's "
+
 
 @dataclass(frozen=True)
 class _Named:
@@ -77,7 +79,8 @@ class Quantity(Scaling, _Named):
 def check(name: str, right: bool, got: object, expected: str) -> None:  # noqa: FBT001 (an assertion)
     """Refuse a value of a manifest, unless `right`."""
     if not right:
-        raise ManifestError(f"the manifest's {name} is {shown(got)}: expected {expected}")
+        text = f"{ManifestError.whose}{name} is {shown(got)}: expected {expected}"
+        raise ManifestError(text, key=name)
 
 
 def _is_name(value: object) -> bool:

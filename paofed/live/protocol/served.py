@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from paofed.algorithms import OURS, Algorithm, made, options_of
 from paofed.algorithms.admitted import admit, admitted, admitted_as
+from paofed.algorithms.outside import split
 from paofed.algorithms.setup import Setup
 from paofed.core.parts import Channel, Learner, ServerRule, keys_of
 from paofed.core.rules import Newest
@@ -105,7 +106,7 @@ def with_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     if "algorithm" not in values:
         return dict(values)
-    require_served(values["algorithm"].partition(":")[0])
+    require_served(split(values["algorithm"])[0])  # before anybody's code is run for its options
     setup = Setup.of(values["algorithm"])
     return {**values, "algorithm": setup.row, "options": setup.values or None}
 

@@ -20,14 +20,18 @@ was heard, but not the troubles that were over by then.
 
 from collections import defaultdict
 from collections.abc import Set
+from contextlib import suppress
 from enum import IntEnum
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paofed.core.arrays import FloatArray
+from paofed.errors import FileError
+from paofed.files import read_text, write_text
 from paofed.live.device.footprint import footprint
 from paofed.live.journal.store import Store
 from paofed.live.protocol.coordinator import Coordinator
@@ -41,6 +45,8 @@ BAND = (0.1, 0.5, 0.9)  # quantiles of the devices' errors
 
 HOUR = 3600.0
 HOURS = 31 * 24
+STARTS = "starts"  # the file that says when the server was started
+_MOST_STARTS = 100  # how many starts are kept
 _MOST_LINES = 300_000  # the most lines of the journal that are read for the states of devices
 
 
@@ -320,3 +326,22 @@ def _see_troubles(
 def _used(coordinator: Coordinator) -> int:
     """Return the number of devices up to the last one."""
     return int(np.flatnonzero(coordinator.devices.known).max(initial=-1)) + 1
+
+
+def starts(folder: Path) -> list[float]:
+    """Return the last starts, in seconds since 1970, the oldest first.
+
+    Nothing depends on their file, a few lines of text in the fleet's folder: it shows people in
+    their charts why something changed. If it is missing or damaged, nothing is shown, and the next
+    start begins another file.
+    """
+    with suppress(FileError, ValueError):
+        return sorted(float(line) for line in read_text(folder / STARTS).splitlines())
+    return []
+
+
+def started(folder: Path, now: float) -> None:
+    """Note a start; if the disk is full, say, it is not noted."""
+    kept = [*starts(folder), now][-_MOST_STARTS:]
+    with suppress(FileError, OSError):
+        write_text(folder / STARTS, "".join(f"{time:.1f}\n" for time in kept))

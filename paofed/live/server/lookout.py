@@ -4,22 +4,21 @@ The server's loop collects it: it copies arrays, and does not read again what ha
 Another thread makes the page of it.
 """
 
-from contextlib import suppress
+import time
 from pathlib import Path
 from typing import NamedTuple
 
-from paofed.errors import FileError
-from paofed.files import read_text, write_text
 from paofed.live.fleet.folder import Fleet
+from paofed.live.fleet.methods import opened
 from paofed.live.journal.roster import Member
 from paofed.live.journal.store import Store
+from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.validated import validated
 from paofed.live.protocol.coordinator import Coordinator
-from paofed.live.server.history import History, Watch, remembered
+from paofed.live.server.clock import at_present
+from paofed.live.server.history import History, Watch, remembered, starts
 from paofed.live.server.status import ServiceStatus, Status
-from paofed.live.server.validation import Validation
-
-STARTS = "starts"  # the file that says when the server was started
-_MOST_STARTS = 100  # how many starts are kept
+from paofed.live.server.validation import Validation, validation_of
 
 
 class Mark(NamedTuple):
@@ -89,27 +88,23 @@ class Lookout:
         )
 
 
+def sight_of(folder: Path, validation: Path | None = None) -> Sight:
+    """Return what there is to be seen of a fleet by its folder, whether its server runs or not.
+
+    `validation` is a file of samples that says how wrong the model is.
+    """
+    now = time.time()
+    with opened(folder) as store:
+        coordinator = at_present(store)
+        lookout = Lookout(Fleet(folder), store, coordinator, now)
+        if validation is not None:
+            found = validated(FleetModel.of(coordinator), validation)
+            lookout.validated(validation_of(found, coordinator.manifest))
+        return lookout.sight(coordinator, now)
+
+
 def marks(store: Store, folder: Path) -> tuple[Mark, ...]:
     """Return new epochs, with rollbacks, and starts of the server, the oldest first."""
     epochs = [Mark(epoch.time, f"the fleet: {epoch.why}") for epoch in store.epochs.all()]
-    begun = [Mark(time, "the server was started") for time in starts(folder)]
+    begun = [Mark(start, "the server was started") for start in starts(folder)]
     return tuple(sorted([*epochs, *begun]))
-
-
-def starts(folder: Path) -> list[float]:
-    """Return the last starts, in seconds since 1970, the oldest first.
-
-    Nothing depends on their file, a few lines of text in the fleet's folder: it shows people in
-    their charts why something changed. If it is missing or damaged, nothing is shown, and the next
-    start begins another file.
-    """
-    with suppress(FileError, ValueError):
-        return sorted(float(line) for line in read_text(folder / STARTS).splitlines())
-    return []
-
-
-def started(folder: Path, now: float) -> None:
-    """Note a start; if the disk is full, say, it is not noted."""
-    kept = [*starts(folder), now][-_MOST_STARTS:]
-    with suppress(FileError, OSError):
-        write_text(folder / STARTS, "".join(f"{time:.1f}\n" for time in kept))

@@ -25,6 +25,7 @@ from paofed.live.journal.database import StoreError, TakenOverError, locked
 from paofed.live.journal.host import Host
 from paofed.live.journal.store import Store
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.validated import Validated
 from paofed.live.network.ending import end_connections
 from paofed.live.network.mqtt import Mqtt
 from paofed.live.network.transport import Transport
@@ -32,10 +33,11 @@ from paofed.live.protocol.coordinator import Send, Suspect
 from paofed.live.server.broker_log import TOPICS, BrokerLog
 from paofed.live.server.clock import TickClock
 from paofed.live.server.concerns import News
+from paofed.live.server.history import started
 from paofed.live.server.inbox import Inbox
-from paofed.live.server.lookout import Lookout, Sight, started
+from paofed.live.server.lookout import Lookout, Sight
 from paofed.live.server.status import ServiceStatus, Status, tally
-from paofed.live.server.validation import Judge, Judging, Validated, Validating, Validation
+from paofed.live.server.validation import Judge, Judging, Validating, Validation
 from paofed.live.server.web.site import shown
 from paofed.words import counted
 

@@ -4,10 +4,12 @@ import json
 import urllib.request
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from http.client import HTTPException
+from itertools import repeat
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_origin
 
 import numpy as np
 
@@ -48,12 +50,12 @@ class DeviceStatus:
     error: float | None  # dB of the target's scale squared, as the device says
     usual_gap: float | None  # the usual ticks between two of its contacts
     faults: tuple[Trouble, ...]
-    last_update: int | None = None  # tick of the newest accepted update
+    last_update: int | None  # tick of the newest accepted update
     # Ticks without a contact after which it is silent, by its usual gap.
-    silent_after: float | None = None
-    refused_why: str = ""  # why the last refused message was refused
-    reads_only: bool = False  # whether it has no targets: all its last contacts were reads
-    trusted: bool = False  # whether the device is never set aside
+    silent_after: float | None
+    refused_why: str  # why the last refused message was refused
+    reads_only: bool  # whether it has no targets: all its last contacts were reads
+    trusted: bool  # whether the device is never set aside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +77,6 @@ class FleetError:
         history = tuple(trend.history())
         return cls(now=trend.late, usual=trend.usual, worse_since=since, history=history)
 
-    @classmethod
-    def from_values(cls, values: dict[str, Any]) -> Self:
-        """Read the record from the values of its JSON."""
-        history = tuple((tick, error) for tick, error in values.pop("history"))
-        return cls(**values, history=history)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceStatus:
@@ -92,25 +88,16 @@ class ServiceStatus:
     clock_jumps: int
     bytes_received: int  # of MQTT messages
     bytes_sent: int
-    broker_refused: dict[str, int] = field(default_factory=dict)
-    started: float = 0.0  # when, in seconds since 1970
-    connected: bool = True  # whether there is a connection to the broker
-    stuck: bool = False  # whether the journal cannot be written
-    validation: Validation | None = None  # how the model fares on the file of samples, if any
-    clock_behind: float = 0.0  # seconds by which the machine's clock is behind the journal
-    snapshot_at: float | None = None  # when the newest snapshot was due, in seconds since 1970
-    counts: dict[str, int] = field(default_factory=dict)  # the counts of `tally`
+    broker_refused: dict[str, int]
+    started: float  # when, in seconds since 1970
+    connected: bool  # whether there is a connection to the broker
+    stuck: bool  # whether the journal cannot be written
+    validation: Validation | None  # how the model fares on the file of samples, if any
+    clock_behind: float  # seconds by which the machine's clock is behind the journal
+    snapshot_at: float | None  # when the newest snapshot was due, in seconds since 1970
+    counts: dict[str, int]  # the counts of `tally`
     # How many accepted updates had each age in ticks.
-    ages: dict[int, int] = field(default_factory=dict)
-
-    @classmethod
-    def from_values(cls, values: dict[str, Any]) -> Self:
-        """Read the record from the values of its JSON."""
-        ages = _ages(values.pop("ages", {}))
-        found = values.pop("validation", None)
-        validation = None if found is None else Validation(**found)
-        made = {"problems": tuple(values["problems"]), "ages": ages, "validation": validation}
-        return cls(**{**values, **made})
+    ages: dict[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,16 +141,16 @@ class Status:
     quiet_since: int | None  # since which tick nobody at all is heard, if that is longer than usual
     service: ServiceStatus | None
     # When the last tick began in which an update was accepted, in seconds since 1970.
-    heard_at: float | None = None
+    heard_at: float | None
     # What bounds the influence of one device and of one sample, as in the manifest.
-    clip: float | None = None
-    aside: bool = True
-    bound: float | None = None
-    target: str = ""
+    clip: float | None
+    aside: bool
+    bound: float | None
+    target: str
     # The target's scale, by which an error in dB becomes one in the target's unit; None where the
     # model sees a logarithm of the target.
-    scale: float | None = None
-    shift: FleetShift | None = None
+    scale: float | None
+    shift: FleetShift | None
 
     @classmethod
     def of(
@@ -211,16 +198,8 @@ class Status:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read what `to_json` wrote."""
-        values: dict[str, Any] = json.loads(text)
-        devices = tuple(_from_values(device) for device in values.pop("devices"))
-        error = values.pop("error")
-        ages = _ages(values.pop("ages"))
-        service = values.pop("service")
-        service = None if service is None else ServiceStatus.from_values(service)
-        error = None if error is None else FleetError.from_values(error)
-        shift = values.pop("shift", None)
-        shift = shift and FleetShift(**{**shift, "devices": tuple(shift["devices"])})
-        return cls(**values, devices=devices, ages=ages, error=error, service=service, shift=shift)
+        found: Self = _read(cls, json.loads(text))
+        return found
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -293,9 +272,21 @@ def tally(coordinator: Coordinator) -> Counter[str]:
     )
 
 
-def _ages(values: dict[str, int]) -> dict[int, int]:
-    """Read ages from the keys of JSON, which are texts."""
-    return {int(age): count for age, count in values.items()}
+def _read(kind: Any, value: Any) -> Any:
+    """Read a value of JSON as `kind`: a record, a tuple, a dict whose keys may be numbers."""
+    if value is None:
+        return None
+    inside = get_args(kind)
+    if isinstance(kind, UnionType):
+        return _read(inside[0], value)
+    if get_origin(kind) is tuple:
+        kinds = repeat(inside[0]) if inside[-1] is ... else inside
+        return tuple(map(_read, kinds, value))
+    if get_origin(kind) is dict:
+        return {inside[0](key): part for key, part in value.items()}
+    if is_dataclass(kind):
+        return kind(**{one.name: _read(one.type, value[one.name]) for one in fields(kind)})
+    return value
 
 
 def _device(
@@ -335,12 +326,6 @@ def _standing(member: Member, *, aside: bool) -> str:
     if member.quarantined:
         return "quarantined"
     return "aside" if aside else "member"
-
-
-def _from_values(values: dict[str, Any]) -> DeviceStatus:
-    """Read a device from the values of its JSON."""
-    faults = tuple(Trouble(**fault) for fault in values.pop("faults"))
-    return DeviceStatus(**values, faults=faults)
 
 
 def _quantile(counts: dict[int, int], share: float) -> int:

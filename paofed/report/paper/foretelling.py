@@ -17,11 +17,12 @@ from paofed.table import (
     ERROR,
     NAME,
     NUMBER,
-    CellForm,
     ShownColumn,
     ShownTable,
+    give_or_take,
     known,
     number,
+    number_or,
     numeric,
 )
 from paofed.theory.bounds import NEVER_EXPANDS
@@ -145,18 +146,8 @@ def _of_second_moments(records: dict[str, dict[str, Any]]) -> ShownTable:
     return ShownTable([ShownColumn("algorithm", "algorithm"), *shown], rows, title)
 
 
-def _or(word: str) -> CellForm:
-    """Return a form of numbers in which a word stands for one that there is not."""
-    return numeric(lambda value: number(value) if math.isfinite(value) else word)
-
-
-def _gap(value: tuple[float, float]) -> str:
-    """Write a gap with its standard error."""
-    gap, error = value
-    return f"{gap:+.2f} ± {error:.2f}" if math.isfinite(error) else "-"
-
-
-_OR_REFUSED, _OR_NONE, _GAP = _or("refused"), _or("none"), numeric(_gap)
+_OR_REFUSED, _OR_NONE = number_or("refused"), number_or("none")
+_GAP = numeric(lambda gap: give_or_take(gap[0], gap[1], sign="+"))  # with its standard error
 _PART = numeric(lambda value: number(value, 4))
 
 

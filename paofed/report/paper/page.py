@@ -25,7 +25,7 @@ from paofed.experiments.paper.study import Cell, Study
 from paofed.experiments.paper.theory import CURVES, PREDICTED, Beside, of_step_sizes
 from paofed.report.shared.pages import drawn, finals, interval, number, page
 from paofed.simulate.results.estimates import Estimate, Verdict
-from paofed.table import NAME, NUMBER, ShownColumn, ShownTable, numeric
+from paofed.table import NAME, NUMBER, ShownColumn, ShownTable, number_or
 from paofed.words import counted
 
 # Why each statement might be true or not: mechanisms, not results.
@@ -216,13 +216,10 @@ def _theory(study: Study) -> ShownTable:
         ShownColumn("mean", "mean model, predicted", NUMBER),
         ShownColumn("averaged", "averaged model", NUMBER),
         ShownColumn("learning", "learning curve", NUMBER),
-        ShownColumn("predicted", "learning curve, predicted", _OR_REFUSED),
+        ShownColumn("predicted", "learning curve, predicted", number_or("refused")),
         ShownColumn("gap", "gap", NUMBER),
     )
     return ShownTable(columns, rows)
-
-
-_OR_REFUSED = numeric(lambda db: number(db) if math.isfinite(db) else "refused")
 
 
 def _predicted(beside: Beside, name: str) -> Sequence[float | None]:

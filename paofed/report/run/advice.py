@@ -12,9 +12,9 @@ from paofed.algorithms import OURS
 from paofed.algorithms.outside import split
 from paofed.algorithms.setup import Setup
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import BYTES_PER_COORDINATE
 from paofed.core.parts import told_sizes
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
+from paofed.core.traffic import BYTES_PER_COORDINATE
 from paofed.report.run.by_labels import AtShare, Worth, by_label_share, by_labels, law_in_words
 from paofed.report.run.gains import BesideAlone, Stage, stages, stops_paying
 from paofed.report.shared.looks import rank
@@ -99,15 +99,15 @@ def cost(result: Result, judged: Progressive, name: str, tariff: Tariff) -> Cost
         reading=reading,
         busy=reading * ticks_per,
         download=BYTES_PER_COORDINATE * _told(result, name) + tariff.down,
-        has_download=scenario.get("newcomers") == "whole",
+        has_download=scenario["newcomers"] == "whole",
     )
 
 
 def _told(result: Result, name: str) -> int:
     """Return how many numbers the server of an algorithm tells a newcomer."""
     features: int = result.provenance["scenario"]["features"]
-    server = _described(result, name).get("server")
-    if not isinstance(server, dict) or server.get("tells") is None or split(name)[0] not in OURS:
+    server = _described(result, name)["server"]
+    if server.get("tells") is None or split(name)[0] not in OURS:
         return features
     method = Setup.of(name).algorithm()
     return told_sizes(method.learner, method.server, features).down
@@ -140,7 +140,7 @@ def settings(result: Result, name: str) -> AdvisedSettings:
     """The settings of one algorithm of a run."""
     scenario = result.provenance["scenario"]
     described = _described(result, name)
-    own = described.get("step_size")
+    own = described["step_size"]
     race = _race(result, name)
     asked = tuple(race.get("options", ()))
     step_from = "scenario" if own is None else "name"
@@ -148,24 +148,23 @@ def settings(result: Result, name: str) -> AdvisedSettings:
         step_from = "usual" if race.get("reason") else "race"
     return AdvisedSettings(
         algorithm=name,
-        shared=_shared(described.get("uplink"), scenario["features"]),
+        shared=_shared(described["uplink"], scenario["features"]),
         features=scenario["features"],
         step_size=scenario["step_size"] if own is None else own,
         step_from=step_from,
         raced=() if race.get("reason") else asked,
-        learner=described.get("learns_by") or "its own",
-        start=scenario.get("start", "zeros"),
-        linear=scenario.get("linear", False),
-        newcomers=scenario.get("newcomers", "windows"),
+        learner=described["learns_by"] or "its own",
+        start=scenario["start"],
+        linear=scenario["linear"],
+        newcomers=scenario["newcomers"],
         personal=_personal(scenario, described),
     )
 
 
 def _personal(scenario: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
     """Whether linear terms stay a device's own: that is so where the server tells its model."""
-    server = described.get("server")
-    tells_more = isinstance(server, dict) and server.get("tells") is not None
-    return bool(scenario.get("linear") and scenario.get("personal") and not tells_more)
+    tells_more = described["server"].get("tells") is not None
+    return bool(scenario["linear"] and scenario["personal"] and not tells_more)
 
 
 def _served(described: Mapping[str, Any]) -> bool:
@@ -173,8 +172,8 @@ def _served(described: Mapping[str, Any]) -> bool:
     return not any(part.get("served") is False for part in parts)
 
 
-def _shared(uplink: Any, features: int) -> int | None:
-    if not isinstance(uplink, dict) or uplink.get("kind") != "Windows":
+def _shared(uplink: Mapping[str, Any], features: int) -> int | None:
+    if uplink["kind"] != "Windows":
         return None
     width: int | None = uplink["width"]
     return features if width is None else width

@@ -123,14 +123,14 @@ def whether(advice: Advice) -> str:
     rival = f"{_words(main.over.rival)}, the best way of being alone"
     for late in rest:
         return (
-            f"Taking part pays up to reading {main.last:,} of a device: {_better(main.gain)} than "
-            f"{rival}; from then on it {_does(late.gain, late.over.rival)}."
+            f"Taking part pays up to reading {main.last:,} of a device: {better(main.gain)} than "
+            f"{rival}; from then on it {_does(late.gain, _words(late.over.rival))}."
         )
     match advice.verdict:
         case "pays":
-            return f"Taking part pays: {_better(main.gain)} than {rival}, over all readings."
+            return f"Taking part pays: {better(main.gain)} than {rival}, over all readings."
         case "worse":
-            return f"Taking part does not pay: it is {_better(main.gain)} than {rival}."
+            return f"Taking part does not pay: it is {better(main.gain)} than {rival}."
         case "changes nothing":
             tie = f"{_tie(main.gain)}, against {rival}"
             return f"Taking part does not pay: it changes nothing ({tie})."
@@ -138,14 +138,13 @@ def whether(advice: Advice) -> str:
             return f"Whether taking part pays cannot be told: {_doubt(main.gain)}, against {rival}."
 
 
-def _does(gain: Estimate, rival: str) -> str:
-    """Say what taking part does, against a rival."""
-    against = _words(rival)
+def _does(gain: Estimate, against: str) -> str:
+    """Say what one way does, against another in words."""
     if gain.verdict == "tie":
         return f"is a tie with {against} ({_tie(gain)})"
     if gain.verdict == "inconclusive":
         return f"has no sure gain over {against} ({_doubt(gain)})"
-    return f"is {_better(gain)} than {against}"
+    return f"is {better(gain)} than {against}"
 
 
 def labels(advice: Advice) -> Iterator[str]:
@@ -157,7 +156,9 @@ def labels(advice: Advice) -> Iterator[str]:
         best = min((one for one in advice.by_labels if one.whom == worth.whom), key=_error)
         other = "" if best.name == worth.name else f" Of all methods, {best.name} is best there."
         beside = ", and ".join(
-            _does(rival.gain, rival.name) for rival in (worth.alone, worth.pooled) if rival.name
+            _does(rival.gain, _words(rival.name))
+            for rival in (worth.alone, worth.pooled)
+            if rival.name
         )
         yield f"On devices {worth.whom}, taking part {beside or 'has no rival'}.{other}"
 
@@ -192,7 +193,7 @@ def _error(worth: Worth) -> float:
     return rank(worth.db)
 
 
-def _better(gain: Estimate) -> str:
+def better(gain: Estimate) -> str:
     """Write a gain whose sign is sure, as in: 2.10 dB (1.60 to 2.60) better."""
     if gain.mean >= 0:
         return f"{_ends(gain)} better"
@@ -221,13 +222,11 @@ def _elsewhere(best: Gain, method: str) -> str:
     than = "taking part" if best.over == method else "that"
     told, who = best.gain.verdict, _words(best.name)
     if told == "holds":
-        return f"{_capital(who)} would be {_better(best.gain)} than {than}."
+        return f"{_capital(who)} would be {better(best.gain)} than {than}."
+    if told == "inconclusive":
+        return f"Whether {who} would be better than {than} cannot be told: {_doubt(best.gain)}."
     nothing = "Of what has every reading at one place, nothing is better"
-    if told == "does not hold":
-        return f"{nothing}: {who} is {_better(best.gain)} than {than}."
-    if told == "tie":
-        return f"{nothing}: {who} is a tie with {than} ({_tie(best.gain)})."
-    return f"Whether {who} would be better than {than} cannot be told: {_doubt(best.gain)}."
+    return f"{nothing}: {who} {_does(best.gain, than)}."
 
 
 def _capital(text: str) -> str:
@@ -247,7 +246,7 @@ def _among(advice: Advice) -> str:
     if gain.mean == math.inf:
         return f"{best}; the next, {other}, diverged."
     if gain.verdict == "holds":
-        return f"{best}, {_better(gain)} than the next, {other}."
+        return f"{best}, {better(gain)} than the next, {other}."
     return f"{best}; whether it is better than {other} cannot be told: {_doubt(gain)}."
 
 

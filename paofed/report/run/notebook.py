@@ -3,7 +3,6 @@
 The picture is SVG that a template writes, so that nobody waits for matplotlib.
 """
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from paofed.simulate.results.estimates import Final, over_runs_db
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.words import finals_of, headline
-from paofed.table import best_places
+from paofed.table import best_places, error, typeset
 from paofed.words import size
 
 _MOST_COLOURS = 12  # the most algorithms that have a colour and a curve
@@ -71,8 +70,7 @@ def _columns(result: Result, names: Sequence[str]) -> Iterator[_Column]:
     for i, whose in enumerate(finals_of(result, names[0])):
         finals = [_finals(result, name)[i] for name in names]
         db = [final.db for final in finals]
-        texts = [number(value) if math.isfinite(value) else "diverged" for value in db]
-        yield _Column(f"{whose} (dB)", texts, best_places(db))
+        yield _Column(f"{whose} (dB)", [typeset(error(value)) for value in db], best_places(db))
         yield _Column("s.e.", [number(final.standard_error) for final in finals])
     if own := list(filter(None, (result.own_unit(name, "device") for name in names))):
         for head, values in (("RMSE", [one.rmse for one in own]), ("R²", [one.r2 for one in own])):

@@ -9,9 +9,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from paofed.core.tariffs import PAYLOAD, Tariff, tariff_of
-from paofed.files import write_text
 from paofed.report.run.advice import Advice, advise
-from paofed.report.run.advice_words import fleet_command, in_unit, labels, sentences, whether
+from paofed.report.run.advice_words import (
+    better,
+    fleet_command,
+    in_unit,
+    labels,
+    sentences,
+    whether,
+)
 from paofed.report.run.figures import (
     against_traffic,
     by_device,
@@ -21,8 +27,8 @@ from paofed.report.run.figures import (
     over_time,
 )
 from paofed.report.run.gains import HOW, extremes, faults_of, gain, horizons, newcomers, stages
+from paofed.report.run.page_files import PAGE, every_number
 from paofed.report.run.tables import (
-    PAGE,
     by_group,
     by_label_share,
     by_labels,
@@ -31,7 +37,6 @@ from paofed.report.run.tables import (
     in_target_unit,
     of_newcomers,
     recoveries,
-    write_numbers,
 )
 from paofed.report.run.words import again, choices, front, is_open, lead_words
 from paofed.report.shared import figures as draw
@@ -72,14 +77,17 @@ def write(
     it.
     """
     tariff = tariff_of(tariff)
+    scenario = result.provenance["scenario"]
     figures = gallery(result, tariff)
     for name in PAGE:
         (folder / name).unlink(missing_ok=True)
-    drawings = draw.save_all(figures, folder)
-    write_numbers(result, folder, tariff)
-    if not is_open(result):
-        write_text(folder / "scenario.toml", to_toml(result.provenance["scenario"]))
-    write_text(folder / "report.html", build(result, drawings, tariff, saved))
+    draw.write_page(
+        folder / "report.html",
+        figures,
+        lambda drawings: build(result, drawings, tariff, saved),
+        every_number(result, tariff),
+        {} if is_open(result) else {"scenario.toml": to_toml(scenario)},
+    )
 
 
 def gallery(result: Result, tariff: Tariff = PAYLOAD) -> Mapping[str, tuple[str, Figure]]:
@@ -174,7 +182,7 @@ def _over_scenario(result: Result, tariff: Tariff) -> dict[str, Any]:
 
 def _over_table(result: TableResult, tariff: Tariff, saved: Path | None) -> dict[str, Any]:
     """Return what only the page of a run over a table says, or says in another way."""
-    advice, lives, cold = advise(result, tariff), result.lives, result.cold_start
+    advice, cold = advise(result, tariff), result.cold_start
     stream = result.provenance["scenario"]["stream"]
     return {
         "advice": advice,
@@ -190,11 +198,11 @@ def _over_table(result: TableResult, tariff: Tariff, saved: Path | None) -> dict
         "conditions": _conditions(result),
         "target": column(stream["target"]),
         "errors": errors_and_traffic(result, result.progressive, tariff),
-        "in_unit": in_target_unit(result, lives),
+        "in_unit": in_target_unit(result),
         "by_labels": by_labels(advice.by_labels) if advice.by_labels else "",
         "by_share": _by_share(advice) if advice.by_share else "",
         "group": stream.get("group"),
-        "by_group": by_group(lives, advice.method),
+        "by_group": by_group(result.lives, [(advice.method, "device")]),
         "newcomers": of_newcomers(result, cold) if cold is not None else "",
     }
 
@@ -205,15 +213,10 @@ def _by_share(advice: Advice) -> ShownTable:
 
 
 def on_device(result: Result) -> dict[str, Any]:
-    """Return what a device must know and compute, with the range of each input where it is kept."""
-    table, scenario = result.provenance.get("table"), result.provenance["scenario"]
-    known = table or {}
-    ranges = [
-        f"{label}: low = {low:.6g}, high = {high:.6g}"
-        for label, (low, high) in zip(
-            known.get("inputs", ()), known.get("ranges", ()), strict=False
-        )
-    ]
+    """Return what a device must know and compute over a table, with the range of each input."""
+    table, scenario = result.provenance["table"], result.provenance["scenario"]
+    known = zip(table["inputs"], table["ranges"][:-1], strict=True) if table else ()
+    ranges = [f"{label}: low = {low:.6g}, high = {high:.6g}" for label, (low, high) in known]
     return {"table": table, "scenario": scenario, "ranges": ranges}
 
 
@@ -274,12 +277,7 @@ def _told(found: Estimate) -> str:
     if found.runs > 1 and found.verdict in ("tie", "inconclusive"):
         runs = counted(found.runs, "run")
         return f"no better and no worse, as far as {runs} can tell: {interval(found)} dB"
-    better = found.mean > 0
-    how = f"{number(abs(found.mean))} dB {'better' if better else 'worse'}"
-    if found.runs < 2:
-        return f"{how}, in one run"
-    low, high = (found.low, found.high) if better else (-found.high, -found.low)
-    return f"{how} [{number(low)}, {number(high)}]"
+    return f"{better(found)}, in one run" if found.runs < 2 else better(found)
 
 
 def _counted_in(tariff: Tariff) -> str:

@@ -1,26 +1,23 @@
-"""The tables of one run, for its page, a terminal and JSON, and every number of its page as CSV."""
+"""The tables of one run, for its page, a terminal, JSON and CSV."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from paofed.core.tariffs import Tariff
-from paofed.files import write_table
-from paofed.report.run.advice import advise
-from paofed.report.run.advice_words import Behind, numbers
+from paofed.core.tariffs import PAYLOAD, Tariff
 from paofed.report.run.by_labels import AtShare, Worth, percent
-from paofed.report.run.gains import OverAlone, damages, gain, groups, horizons, newcomers, stages
+from paofed.report.run.gains import damages, groups, horizons, newcomers
 from paofed.report.shared.looks import baseline_look, rank
 from paofed.report.shared.pages import MESSAGES, TRAFFIC
 from paofed.simulate.results.lives import Lives, OwnUnit
 from paofed.simulate.results.progressive import (
-    MODELS,
     WITHOUT_LABELS,
     ColdStart,
     Progressive,
     Whose,
 )
-from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import SENT_COLUMNS
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.table.baselines import BASELINES
 from paofed.simulate.table.learners_alone import kind_of
@@ -128,20 +125,47 @@ def baselines(judged: Progressive) -> ShownTable:
     return ShownTable(columns, rows)
 
 
-def in_target_unit(result: Result, lives: Lives) -> ShownTable:
-    """Return every learner's errors in the target's own unit."""
-    rows = [[name, whose, *lives.own_unit(name, whose)] for name, whose in lives.learners.tolist()]
+def errors(result: Result, tariff: Tariff = PAYLOAD) -> ShownTable:
+    """Return every learner's errors and traffic; people see those in the target's own unit."""
+    learners: list[tuple[str, Whose]] = [
+        (name, whose) for name in result.algorithms for whose in result.judged_models
+    ]
+    learners += [(name, "baseline") for name in result.baselines]
+    sent = {
+        name: [*(float(n[-1]) for n in result.mean_sent(name, tariff).values()), tariff.name]
+        for name in result.algorithms
+    }
+    unknown, nothing = [None] * len(_OWN_UNIT), [None] * (len(SENT_COLUMNS) + 1)
+    rows = [
+        [name, whose, result.runs, *result.final(name, whose),
+         *(result.own_unit(name, whose) or unknown),
+         *(nothing if whose == "baseline" else sent[name])]
+        for name, whose in learners
+    ]  # fmt: skip
+    columns = (
+        ShownColumn("learner", ""),
+        _MODEL,
+        *map(ShownColumn, ("runs", "db", "db_se")),
+        *_OWN_UNIT,
+        *map(ShownColumn, (*SENT_COLUMNS, "tariff")),
+    )
+    return ShownTable(columns, rows)
+
+
+def in_target_unit(result: TableResult) -> ShownTable:
+    """Return every learner's errors with the target's own unit above them."""
     target = column(result.provenance["scenario"]["stream"]["target"]).name
     title = f"in the unit of {target} (* is the best of its column, here and above)"
-    return ShownTable((ShownColumn("learner", ""), _MODEL, *_OWN_UNIT), rows, title)
+    return replace(errors(result), title=title)
 
 
+GAINED = ("gain", "low", "high")
 _WORTH = (
     ShownColumn("algorithm", "algorithm", NAME),
     ShownColumn("whom", "devices"),
     ShownColumn("devices", "how many", COUNT),
     ShownColumn("db", "device", ERROR, "dB"),
-    ShownColumn(("gain", "low", "high"), "gain", GAIN, "dB"),
+    ShownColumn(GAINED, "gain", GAIN, "dB"),
     ShownColumn("over", "over alone"),
     ShownColumn("over_db", "its error", ERROR_IF_ANY, "dB"),
     ShownColumn(("pooled_gain", "pooled_low", "pooled_high"), "gain", GAIN, "dB"),
@@ -174,23 +198,25 @@ def _worth(worth: Worth) -> list[Any]:
     return [worth.name, worth.whom, worth.devices, worth.db, *gains]
 
 
-def by_group(lives: Lives, name: str) -> ShownTable:
-    """Return one algorithm's errors on devices, by group."""
+def by_group(lives: Lives, learners: Iterable[tuple[str, Whose]]) -> ShownTable:
+    """Return the errors of learners by group of devices; people see those of one."""
     columns = (
-        ShownColumn("group", f"{name}: group"),
+        *map(ShownColumn, ("learner", "model")),
+        ShownColumn("group", "group"),
         ShownColumn("devices", "devices", COUNT),
         ShownColumn("samples", "samples", COUNT),
         ShownColumn("db", "device", ERROR, "dB"),
         ShownColumn("rmse", "RMSE", SIGNIFICANT),
         ShownColumn("mae", "MAE", SIGNIFICANT),
-        ShownColumn("gain", "gain", GAIN, "dB"),
+        *map(ShownColumn, OwnUnit._fields[2:]),
         ShownColumn("over", "over"),
+        ShownColumn(GAINED, "gain", GAIN, "dB"),
     )
     rows = [
-        [found.name, found.over.devices, found.over.samples, found.db, found.own.rmse,
-         found.own.mae, found.over.gain, found.over.rival]
-        for found in groups(lives, name, "device")
-    ]  # fmt: skip
+        [name, whose, group, devices, samples, db, *own, rival, gained]
+        for name, whose in learners
+        for group, db, own, (rival, devices, samples, gained) in groups(lives, name, whose)
+    ]
     return ShownTable(columns, rows)
 
 
@@ -226,7 +252,7 @@ def faults_and_costs(result: Result) -> ShownTable:
 
 _NEWCOMER = (ShownColumn("algorithm", "newcomer", NAME), ShownColumn("begins_with", "begins with"))
 # An error of a device alone or, of one that takes part, by how much it is better.
-_ERROR_OR_GAIN = numeric(
+_ERROR_ORGAINED = numeric(
     lambda value: (ERROR_IF_ANY if isinstance(value, float) else GAIN).text(value)
 )
 
@@ -250,7 +276,7 @@ def of_newcomers(result: Result, cold: ColdStart) -> ShownTable:
 def newcomers_in_short(result: Result, cold: ColdStart) -> ShownTable:
     """Return the errors of devices alone, and by how many dB those that take part are better."""
     spans = horizons(result, cold)
-    columns = (*_NEWCOMER, *(ShownColumn(span, f"first {span}", _ERROR_OR_GAIN) for span in spans))
+    columns = (*_NEWCOMER, *(ShownColumn(span, f"first {span}", _ERROR_ORGAINED) for span in spans))
     rows: list[Sequence[Any]] = [
         [name, "", *cold.pooled_db(errors).tolist()] for name, errors in cold.beside.items()
     ]
@@ -267,7 +293,7 @@ def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> ShownTable
         *_NEWCOMER,
         ShownColumn("horizon_ticks", "horizon", WHOLE),
         ShownColumn("db", "error", ERROR_IF_ANY, "dB"),
-        ShownColumn(("gain", "low", "high"), "gain", GAIN, "dB"),
+        ShownColumn(GAINED, "gain", GAIN, "dB"),
         ShownColumn("starts", "starts", WHOLE),
     )
     ticks_of = cold.horizons.tolist()
@@ -283,166 +309,3 @@ def newcomers_by_horizon(cold: ColdStart, *, beside: bool = False) -> ShownTable
         for ticks, db, gain in zip(ticks_of, one.errors, one.gains, strict=True)
     ]
     return ShownTable(columns, rows)
-
-
-_WRITTEN = (
-    "curves",
-    "errors",
-    "gains",
-    "recovery",
-    "by-device",
-    "over-time",
-    "lives",
-    "by-group",
-    "by-labels",
-    "label-shares",
-    "newcomers",
-    "faults",
-    "advice",
-)
-_GAINED = ("over", "gain", "low", "high")
-DRAWN = ("lives", "curves", "traffic", "over-time", "by-device", "label-shares", "newcomers")
-PAGE = (  # all files that the folder of a page may hold
-    "report.html",
-    "scenario.toml",
-    *(f"{name}.csv" for name in _WRITTEN),
-    *(f"{name}.{ending}" for name in DRAWN for ending in ("svg", "png")),
-)
-
-
-def write_numbers(result: Result, folder: Path, tariff: Tariff) -> None:
-    """Write the curves, the errors and, if there are drifts, what they did.
-
-    For a table, also write what was judged on it.
-    """
-    result.to_csv(folder / "curves.csv", tariff)
-    _write_errors(result, folder, tariff)
-    if result.drifts:
-        recoveries(result).csv(folder / "recovery.csv")
-    if isinstance(result, TableResult):
-        _write_judged(result, folder, tariff)
-    if result.clean is not None:
-        faults_and_costs(result).csv(folder / "faults.csv")
-
-
-def _write_errors(result: Result, folder: Path, tariff: Tariff) -> None:
-    learners: list[tuple[str, Whose]] = [
-        (name, whose) for name in result.algorithms for whose in result.judged_models
-    ]
-    learners += [(name, "baseline") for name in result.baselines]
-    sent = {
-        name: [*(float(n[-1]) for n in result.mean_sent(name, tariff).values()), tariff.name]
-        for name in result.algorithms
-    }
-    nothing = [""] * (len(SENT_COLUMNS) + 1)
-    write_table(
-        folder / "errors.csv",
-        ["learner", "model", "runs", "db", "db_se", *OwnUnit._fields, *SENT_COLUMNS, "tariff"],
-        [
-            [
-                name,
-                whose,
-                result.runs,
-                *result.final(name, whose),
-                *(result.own_unit(name, whose) or [""] * len(OwnUnit._fields)),
-                *(nothing if whose == "baseline" else sent[name]),
-            ]
-            for name, whose in learners
-        ],
-    )
-
-
-def _write_judged(result: TableResult, folder: Path, tariff: Tariff) -> None:
-    """Write what is known over a table alone."""
-    judged, lives = result.progressive, result.lives
-    wires = {
-        name: [result.mean_sent(name, tariff)[way].tolist() for way in ("wire_up", "wire_down")]
-        for name in result.algorithms
-    }
-    learners = [(name, whose) for name, whose in judged.learners.tolist()]
-    write_table(
-        folder / "gains.csv",
-        ["algorithm", "model", "over", "gain", "low", "high", "runs"],
-        [
-            [name, whose, baseline, *gain(judged, name, whose, baseline)]
-            for name in result.algorithms
-            for whose in MODELS
-            for baseline in judged.baselines
-        ],
-    )
-    write_table(
-        folder / "by-device.csv",
-        ["learner", "model", "device", "db", "samples", *OwnUnit._fields],
-        [
-            [name, whose, *values]
-            for name, whose in learners
-            for values in zip(
-                judged.devices.tolist(),
-                judged.by_device_db(name, whose).tolist(),
-                judged.device_samples.tolist(),
-                *lives.own_unit_by(name, whose, lives.device, len(judged.devices)),
-                strict=True,
-            )
-        ],
-    )
-    write_table(
-        folder / "over-time.csv",
-        ["learner", "model", "tick", "db", "samples", "db_until", "wire_up", "wire_down"],
-        [
-            [name, whose, *values]
-            for name, whose in learners
-            for values in zip(
-                result.ticks.tolist(),
-                judged.curve_db(name, whose).tolist(),
-                judged.samples.tolist(),
-                judged.until_db(name, whose).tolist(),
-                *([[""] * len(result.ticks)] * 2 if whose == "baseline" else wires[name]),
-                strict=True,
-            )
-        ],
-    )
-    _write_lives(lives, folder)
-    _write_groups(lives, folder)
-    if result.cold_start is not None:
-        newcomers_by_horizon(result.cold_start, beside=True).csv(folder / "newcomers.csv")
-    advice = advise(result, tariff)
-    if advice.by_labels:
-        by_labels(advice.by_labels).csv(folder / "by-labels.csv")
-    if advice.by_share:
-        by_label_share(advice.by_share).csv(folder / "label-shares.csv")
-    write_table(folder / "advice.csv", Behind._fields, list(numbers(advice)))
-
-
-def _write_lives(lives: Lives, folder: Path) -> None:
-    """Write every learner at every stage, and its gain over the best way of being alone."""
-    learners = [(name, whose) for name, whose in lives.learners.tolist()]
-    rows = []
-    for name, whose in learners:
-        errors = (
-            lives.stage_db(name, whose),
-            *lives.own_unit_by(name, whose, lives.stage, lives.stages),
-        )
-        for stage in stages(lives, name, whose):
-            here = stage.first.bit_length() - 1
-            told = [name, whose, stage.first, stage.last, *stage.over[1:3]]
-            rows.append([*told, *(float(part[here]) for part in errors), *_gained(stage.over)])
-    header = ["learner", "model", "from", "to", "devices", "samples", "db", *OwnUnit._fields]
-    write_table(folder / "lives.csv", [*header, *_GAINED], rows)
-
-
-def _gained(over: OverAlone) -> tuple[str | float, ...]:
-    """Return the gain over the best way of being alone, and the name of that way."""
-    return over.rival, *over.gain[:3]
-
-
-def _write_groups(lives: Lives, folder: Path) -> None:
-    header = ["learner", "model", "group", "devices", "samples", "db", *OwnUnit._fields]
-    write_table(
-        folder / "by-group.csv",
-        [*header, *_GAINED],
-        [
-            [name, whose, found.name, *found.over[1:3], found.db, *found.own, *_gained(found.over)]
-            for name, whose in lives.learners.tolist()
-            for found in groups(lives, name, whose)
-        ],
-    )

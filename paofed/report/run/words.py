@@ -93,7 +93,7 @@ def _over_table(result: TableResult, advice: Advice, tariff: Tariff) -> list[str
     """Return tables of both models of every algorithm, baselines, labels, and newcomers."""
     parts = [algorithms(result, tariff)]
     parts += [baselines(result.progressive)] if result.baselines else []
-    parts.append(in_target_unit(result, result.lives))
+    parts.append(in_target_unit(result))
     parts += [by_labels(advice.by_labels)] if advice.by_labels else []
     parts += [by_label_share(advice.by_share)] if advice.by_share else []
     cold = result.cold_start

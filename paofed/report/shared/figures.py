@@ -4,7 +4,7 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from paofed.core.arrays import FloatArray
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff, tariff_of
-from paofed.files import replacing, write_text
+from paofed.files import make_folder, replacing, write_text
 from paofed.report.shared.looks import (
     DOTTED,
     UNNAMED,
@@ -38,6 +38,7 @@ from paofed.report.shared.looks import (
 from paofed.report.shared.style import Drawing, style, styled
 from paofed.simulate.results.estimates import student_95
 from paofed.simulate.results.result import Result
+from paofed.table import ShownTable
 from paofed.world.trace import Trace
 
 MOST_TICKS = 9  # the most labels on an axis of numbers
@@ -316,6 +317,28 @@ def save_all(gallery: Mapping[str, tuple[str, Figure]], folder: Path) -> dict[st
         figure.set_layout_engine("none")  # the PNG keeps the places that the SVG has
         save(figure, folder / f"{name}.png")
     return drawings
+
+
+def write_page(
+    file: Path,
+    gallery: Mapping[str, tuple[str, Figure]],
+    build: Callable[[Mapping[str, tuple[str, str]]], str],
+    tables: Iterable[tuple[str, ShownTable]] = (),
+    texts: Mapping[str, str] | None = None,
+) -> None:
+    """Write a page with all that its folder holds beside it; the folder is made if need be.
+
+    Figures come with captions and tables as CSV, both by name without an ending, and other `texts`
+    by the names of their files. `build` makes the page of the drawings that `save_all` returns.
+    """
+    folder = file.parent
+    make_folder(folder)
+    drawings = save_all(gallery, folder)
+    for name, table in tables:
+        table.csv(folder / f"{name}.csv")
+    for name, text in (texts or {}).items():
+        write_text(folder / name, text)
+    write_text(file, build(drawings))
 
 
 # Files do not say when a figure was drawn, so that the same figure is the same file.

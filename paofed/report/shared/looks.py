@@ -47,7 +47,7 @@ def styles(names: Sequence[str]) -> dict[str, Style]:
     """Return one style per algorithm: its own for a row of the table, spare ones for others."""
     chosen: dict[str, Style] = {name: STYLES[name] for name in names if name in STYLES}
     for name in (name for name in names if name not in chosen):
-        known = STYLES.get(name.partition(":")[0])
+        known = STYLES.get(split(name)[0])
         if known is None or known in chosen.values():
             spare = sum(style.colour in _SPARE for style in chosen.values())
             dashes = ("-", _DASHED, DOTTED)[spare // len(_SPARE) % 3]

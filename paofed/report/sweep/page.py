@@ -11,8 +11,7 @@ from paofed.core.tariffs import Tariff, tariff_of
 from paofed.experiments.sweep.asked import to_toml as sweep_toml
 from paofed.experiments.sweep.points import worded
 from paofed.experiments.sweep.swept import Swept
-from paofed.files import write_text
-from paofed.report.shared.figures import save, save_all
+from paofed.report.shared.figures import save, write_page
 from paofed.report.shared.pages import drawn, page
 from paofed.report.sweep.figures import MOST_PANELS, against, against_bytes
 from paofed.report.sweep.maps import over_two
@@ -40,21 +39,17 @@ def write(swept: Swept, folder: Path, tariff: Tariff | str = "payload") -> None:
     figures = gallery(swept, tariff)
     for old in (path for part in _DRAWN for path in folder.glob(part)):
         old.unlink()  # figures of an earlier sweep over other keys
-    drawings = save_all(figures, folder)
+    lines = best_lines(swept, tariff)
+    write_page(
+        folder / "report.html",
+        figures,
+        lambda drawings: build(swept, drawings, lines),
+        [("best", best_in_files(swept, lines, tariff))],
+        _files(swept),
+    )
+    swept.to_csv(folder / "points.csv", tariff)
     for name, (_, figure) in figures.items():
         save(figure, folder / f"{name}.pdf")
-    lines = best_lines(swept, tariff)
-    swept.to_csv(folder / "points.csv", tariff)
-    best_in_files(swept, lines, tariff).csv(folder / "best.csv")
-    if not _is_open(swept):
-        write_text(folder / "scenario.toml", scenario_toml(swept.provenance["scenario"]))
-        write_text(folder / "sweep.toml", sweep_toml(swept.provenance, "scenario.toml"))
-    write_text(folder / "report.html", build(swept, drawings, lines))
-
-
-def _is_open(swept: Swept) -> bool:
-    """Whether a function made the worlds, which no file holds."""
-    return bool(swept.provenance["scenario"].get("kind") == "worlds")
 
 
 def gallery(swept: Swept, tariff: Tariff) -> Mapping[str, tuple[str, Figure]]:
@@ -97,7 +92,8 @@ def build(swept: Swept, drawings: Mapping[str, tuple[str, str]], lines: list[Bes
         best=best_table(swept, lines) if lines else "",
         flattered=FLATTERED,
         all_drawn=not swept.is_grid or len(swept.cases()) <= MOST_PANELS,
-        **({"command": ""} if _is_open(swept) else _again(about)),
+        command=_command(about),
+        files=_files(swept),
     )
 
 
@@ -121,13 +117,20 @@ def _tried(swept: Swept) -> str:
     return "; ".join(told)
 
 
-def _again(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what runs a sweep again, beside its files."""
+def _files(swept: Swept) -> dict[str, str]:
+    """Return what `paofed sweep` takes to run a sweep again; nothing for worlds of a function."""
+    about = swept.provenance
+    if about["scenario"].get("kind") == "worlds":  # which a function made, and no file holds
+        return {}
+    return {
+        "sweep.toml": sweep_toml(about, "scenario.toml"),
+        "scenario.toml": scenario_toml(about["scenario"]),
+    }
+
+
+def _command(about: Mapping[str, Any]) -> str:
+    """Return the command that runs a sweep again, beside its files."""
     words = ["paofed sweep sweep.toml"]
     words += [f"--precision {about['precision']}"] if about["precision"] != "float32" else []
     words += [f"--engine {about['engine']}"] if about["engine"] != "fast" else []
-    return {
-        "command": " ".join(words),
-        "sweep_toml": sweep_toml(about, "scenario.toml"),
-        "scenario_toml": scenario_toml(about["scenario"]),
-    }
+    return " ".join(words)

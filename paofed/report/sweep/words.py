@@ -5,10 +5,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from paofed.core.tariffs import Tariff
-from paofed.experiments.sweep.choice import Best
+from paofed.experiments.sweep.choice import IN_FILES, Best
 from paofed.experiments.sweep.points import Point, worded
 from paofed.experiments.sweep.swept import Swept
-from paofed.table import BYTES, ESTIMATE, NAME, WHOLE, ShownColumn, ShownTable, estimated, known
+from paofed.table import (
+    AT_MOST,
+    BYTES,
+    ESTIMATE,
+    NAME,
+    WHOLE,
+    ShownColumn,
+    ShownTable,
+    at_most,
+    estimated,
+    in_files,
+    known,
+)
 from paofed.words import MEAN_DB, counted, listed
 
 FLATTERED = (
@@ -60,7 +72,7 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
         ShownColumn("fresh", f"fresh {MEAN_DB}", ESTIMATE),
         ShownColumn("bytes", "sent", BYTES),
         ShownColumn("near", "as good", WHOLE),
-        ShownColumn("at_most", "nothing is better by more than", WHOLE, "dB"),
+        ShownColumn("at_most", "nothing is better by more than", AT_MOST, "dB"),
     ]
     rows = [
         [
@@ -71,7 +83,7 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
             best.fresh,
             sent,
             f"{len(best.near)} of {best.among - 1}",
-            at_most(best),
+            best.at_most,
         ]
         for method, case, best, sent in lines
     ]
@@ -83,19 +95,15 @@ def best_table(swept: Swept, lines: list[BestLine]) -> ShownTable:
 
 def best_in_files(swept: Swept, lines: list[BestLine], tariff: Tariff) -> ShownTable:
     """Return the best of each method as files have it: every setting and every number."""
-    keys: list[str | tuple[str, ...]] = ["method", *swept.keys, "algorithm", "worlds", "db"]
-    keys += ["db_se", "low", "high", "among", "diverged", "near", "at_most"]
-    keys += [("fresh_db", "fresh_low", "fresh_high", "fresh_worlds"), "bytes", "tariff"]
-    rows = []
-    for method, _, best, sent in lines:
-        told = [worded(best.point.values[k]) if k in best.point.values else "" for k in swept.keys]
-        score, error = best.found[1:]
-        rows.append([
-            method, *told, swept.algorithm(best.point), score.runs, score.mean, error, score.low,
-            score.high, best.among, best.diverged, len(best.near), best.at_most, best.fresh, sent,
-            tariff.name,
-        ])  # fmt: skip
-    return ShownTable([*map(ShownColumn, keys)], rows)
+    keys = ("method", *swept.keys, "algorithm", *IN_FILES, "among", "diverged", "near", "at_most")
+    fresh = ("fresh_db", "fresh_low", "fresh_high", "fresh_worlds")
+    rows = [
+        [method, *best.point.in_files(swept.keys), swept.algorithm(best.point),
+         *best.found.in_files, best.among, best.diverged, len(best.near), best.at_most,
+         best.fresh, sent, tariff.name]
+        for method, _, best, sent in lines
+    ]  # fmt: skip
+    return in_files([*keys, fresh, "bytes", "tariff"], rows)
 
 
 def sentences(swept: Swept, lines: list[BestLine]) -> Iterator[str]:
@@ -147,15 +155,8 @@ def _doubt(best: Best, case: Mapping[str, Any]) -> str:
     more = f" (the nearest: {named})" if len(best.near) > 1 else f" ({named})"
     return (
         f"{among}; {near} cannot be told from it{more}, and nothing tried is better by more than "
-        f"{at_most(best)} dB (95 %)"
+        f"{at_most(best.at_most)} dB (95 %)"
     )
-
-
-def at_most(best: Best) -> str:
-    """Say by how many dB anything tried can be better, rounded up since it is a bound."""
-    if not math.isfinite(best.at_most):
-        return "-"
-    return f"{max(0.0, math.ceil(100 * best.at_most) / 100):.2f}"
 
 
 def _judged(best: Best) -> str:

@@ -24,15 +24,13 @@ if TYPE_CHECKING:  # a replay needs NumPy alone, scenarios need more
 
 
 class Replay(Protocol):
-    """Run an algorithm over a trace in float64."""
+    """Run an algorithm over a trace in float64; without settings of its own, it has REPLAYED's."""
 
     def __call__(
         self,
         trace: Trace,
         method: str | Algorithm,
         *,
-        step_size: float = 0.4,
-        max_age: int = 10,
         seed: int = 0,
     ) -> Outcome:
         """Return the outcome; `seed` is for algorithms that draw random numbers of their own."""
@@ -76,12 +74,13 @@ def preferred(engines: str) -> list[str]:
     """
     if not isinstance(engines, str):
         raise InputError(
-            f"engine is {engines!r}: expected a name, as in {USUAL!r} or 'gpu,{USUAL}'"
+            f"engine is {engines!r}: expected a name, as in {USUAL!r} or 'gpu,{USUAL}'",
+            key="engine",
         )
     names = [name.strip() for name in engines.split(",")]
     for name in names:
         if name not in ENGINES:
-            raise InputError(unknown("engine", name, ENGINES))
+            raise InputError(unknown("engine", name, ENGINES), key="engine")
     return names
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import BYTES_PER_COORDINATE, Traffic, mean_squared_error
+from paofed.core.metrics import mean_squared_error
 from paofed.core.parts import (
     SERVER,
     Keys,
@@ -31,6 +32,7 @@ from paofed.core.parts import (
 from paofed.core.random import Key
 from paofed.core.selection import pick
 from paofed.core.starting import device_from, server_from, whole
+from paofed.core.traffic import BYTES_PER_COORDINATE, Traffic
 from paofed.errors import InputError, RuleError, TraceError
 from paofed.simulate.engines.guarded import COMPARED, guarded, not_as_sent
 from paofed.simulate.results.outcome import Outcome
@@ -71,8 +73,8 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
+    step_size: float = REPLAYED.step_size,
+    max_age: int = REPLAYED.max_age,
     seed: int = 0,
     world: int = 0,
     run: int = 0,
@@ -110,8 +112,8 @@ def ticks(
     trace: Trace | SparseTrace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
+    step_size: float = REPLAYED.step_size,
+    max_age: int = REPLAYED.max_age,
     keys: Keys | None = None,
     wire: DTypeLike = np.float64,
 ) -> Iterator[tuple[State, Info]]:

@@ -4,9 +4,10 @@ A file that can be read may still be nonsense, and nobody should find that out f
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from types import UnionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from paofed.errors import FileError
 from paofed.forms import Contents, Form
 from paofed.simulate.results.places import STAGES
 from paofed.simulate.results.progressive import MODELS
+
+Arrays = dict[str, NDArray[Any]]
 
 _OVER_TABLE = {
     "progressive/learners": Form("U", "L2"),
@@ -87,8 +90,8 @@ class Above(NamedTuple):
     least: float
 
 
-# What a provenance must hold. A value is a type, a list of something, or the keys that there must
-# be, among others.
+# What a provenance must hold. A value is a type or one of several, a list of something, or the keys
+# that there must be, among others.
 _ORIGIN: Mapping[str, Any] = {
     "scenario": {
         "name": str,
@@ -98,7 +101,17 @@ _ORIGIN: Mapping[str, Any] = {
         "step_size": Above(0),
         "stream": dict,
     },
-    "algorithms": [{"name": str}],
+    "algorithms": [
+        {
+            "name": str,
+            "downlink": {"kind": str},
+            "uplink": {"kind": str},
+            "server": {"kind": str},
+            "learner": {"kind": str},
+            "learns_by": str | None,
+            "step_size": int | float | None,
+        }
+    ],
     "seed": int,
     "same_world": bool,
     "first_run": int,
@@ -108,16 +121,29 @@ _ORIGIN: Mapping[str, Any] = {
     "engines": [str],
     "refused": dict,
     "precision": str,
-    "versions": dict,
+    "table": dict | None,
+    "baselines": [str],
+    "apart": [str],
+    "versions": {"paofed": str},
 }
-_SCENARIO_ORIGIN: Mapping[str, Any] = {"scenario": {"kernel_width": Above(0)}}
+_SCENARIO_ORIGIN: Mapping[str, Any] = {
+    "scenario": {
+        "kernel_width": Above(0),
+        "linear": bool,
+        "start": str,
+        "newcomers": str,
+        "personal": bool,
+    }
+}
 _WORLDS_ORIGIN: Mapping[str, Any] = {
     "scenario": {"max_age": int, "stream": {"function": str}, "about": dict}
 }
 _TABLE_ORIGIN: Mapping[str, Any] = {
     "scenario": {"stream": {"file": str, "target": str}},
     "table": {
+        "sha256": str,
         "facts": [str],
+        "inputs": [str],
         "recipes": [str],
         "columns": [dict],
         "ranges": [list],
@@ -125,22 +151,28 @@ _TABLE_ORIGIN: Mapping[str, Any] = {
         "begin": Above(-FAR),
         "tick": Above(0),
     },
-    "baselines": [str],
 }
+_MISSING = object()
 
 
-def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Read the arrays of a result and its provenance; any other file raises one clear error."""
-    arrays = load_arrays(path, RESULT, "a result")
+    return with_provenance(path, RESULT, "a result", _wrong)
+
+
+def with_provenance(
+    path: Path, contents: Contents, what: str, wrong: Callable[[Arrays, Any], Iterator[str]]
+) -> tuple[Arrays, dict[str, Any]]:
+    """Read arrays and the provenance among them, if nothing is `wrong` with both together."""
+    arrays = load_arrays(path, contents, what)
     text = str(arrays.pop("provenance"))
     try:
         provenance = json.loads(text)
         json.dumps(provenance, ensure_ascii=False).encode()  # refuses lone surrogates
     except (ValueError, RecursionError):
-        raise FileError(f"{path} is not a result: its provenance is not JSON") from None
-    wrong = next(_wrong(arrays, provenance), None)
-    if wrong is not None:
-        raise FileError(f"{path} is not a result: {wrong}")
+        raise FileError(f"{path} is not {what}: its provenance is not JSON") from None
+    for why in wrong(arrays, provenance):
+        raise FileError(f"{path} is not {what}: {why}")
     return arrays, provenance
 
 
@@ -197,6 +229,8 @@ def misfit(value: Any, expected: Any, place: str) -> str | None:
     if isinstance(expected, Above):
         right = type(value) in (int, float) and expected.least < value < FAR
         return None if right else place
+    if isinstance(expected, UnionType):
+        return None if isinstance(value, expected) else place
     if isinstance(expected, type):
         return None if type(value) is expected else place
     if type(value) is not type(expected):
@@ -204,7 +238,9 @@ def misfit(value: Any, expected: Any, place: str) -> str | None:
     if isinstance(expected, list):
         inside = [(item, expected[0], f"{place}[{i}]") for i, item in enumerate(value)]
     else:
-        inside = [(value.get(key), part, f"{place}.{key}") for key, part in expected.items()]
+        inside = [
+            (value.get(key, _MISSING), part, f"{place}.{key}") for key, part in expected.items()
+        ]
     return next((found for part in inside if (found := misfit(*part)) is not None), None)
 
 
@@ -224,7 +260,7 @@ def _wrong_origin(
         if told != there:
             yield f"its provenance tells of {told} {what}, but its arrays hold {there}"
     for described in provenance["algorithms"]:
-        step = described.get("step_size")  # None: the scenario's
+        step = described["step_size"]  # None: the scenario's
         if step is not None and misfit(step, Above(0), "") is not None:
             yield f"the step size of {described['name']} is {step!r}: expected a number above 0"
     if len(set(names)) < len(names):

@@ -1,6 +1,5 @@
 """A result as a table of LaTeX: final errors, and gains over one method in paired intervals."""
 
-import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -60,8 +59,8 @@ def _interval(found: Estimate) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number with a true minus sign; one that is not finite belongs to a diverged run."""
-    return _NUMBER.sub(r"$\g<0>$", error(value)) if value > -math.inf else "diverged"
+    """Write an error with a true minus sign."""
+    return _NUMBER.sub(r"$\g<0>$", error(value))
 
 
 def _typed(name: str) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 
 from paofed.archives import save_arrays
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import Traffic, decibels
+from paofed.core.metrics import decibels
+from paofed.core.traffic import Traffic
 from paofed.words import ShapesShown
 
 

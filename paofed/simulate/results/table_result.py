@@ -19,7 +19,8 @@ from paofed.simulate.results.progressive import (
     Progressive,
     Whose,
 )
-from paofed.simulate.results.result import Clean, Result, later, without_table
+from paofed.simulate.results.result import Result, later, without_table
+from paofed.simulate.results.runs import Clean
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -9,10 +9,9 @@ import numpy as np
 from paofed.core.metrics import decibels
 from paofed.core.tariffs import Tariff
 from paofed.errors import InputError, needs_extra, unknown
+from paofed.table import ShownTable, in_files
 
 if TYPE_CHECKING:
-    import polars
-
     from paofed.simulate.results.result import Result
 
 TableOf = Literal["curves", "run_curves", "runs", "finals"]
@@ -38,6 +37,12 @@ def table_of(result: "Result", of: TableOf, tariff: Tariff) -> Columns:
         ]
         for column in parts[0]
     }
+
+
+def tidy(result: "Result", of: TableOf, tariff: Tariff) -> ShownTable:
+    """Return the same table in rows, as files have it."""
+    columns = table_of(result, of, tariff)
+    return in_files(columns, zip(*columns.values(), strict=True))
 
 
 def _curves(result: "Result", name: str, tariff: Tariff) -> Mapping[str, Any]:
@@ -101,20 +106,6 @@ _TABLES: Mapping[str, Callable[["Result", str, Tariff], Mapping[str, Any]]] = {
     "runs": _runs,
     "finals": _finals,
 }
-
-
-def to_polars(columns: Columns) -> "polars.DataFrame":
-    """Return the columns as a data frame of polars."""
-    with needs_extra("to_polars"):
-        import polars
-    return polars.DataFrame(columns)
-
-
-def to_pandas(columns: Columns) -> Any:
-    """Return the columns as a data frame of pandas."""
-    with needs_extra("to_pandas"):
-        import pandas as pd
-    return pd.DataFrame(columns)
 
 
 def to_xarray(result: "Result", tariff: Tariff) -> Any:

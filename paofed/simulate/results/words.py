@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from paofed.simulate.results.estimates import Final
-from paofed.table import number
+from paofed.table import error, number
 from paofed.words import counted, size, table
 
 if TYPE_CHECKING:
@@ -51,7 +51,5 @@ def _told(result: "Result", name: str) -> tuple[str, str]:
 
 
 def _error(final: Final) -> str:
-    if not math.isfinite(final.db):
-        return "diverged"
-    sure = math.isfinite(final.standard_error)
-    return f"{number(final.db)} dB" + (f" (s.e. {number(final.standard_error)})" if sure else "")
+    sure = math.isfinite(final.db) and math.isfinite(final.standard_error)
+    return error(final.db, " dB") + (f" (s.e. {number(final.standard_error)})" if sure else "")

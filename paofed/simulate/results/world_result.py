@@ -8,7 +8,8 @@ from paofed.core.arrays import FloatArray
 from paofed.errors import InputError
 from paofed.simulate.results.estimates import final_ticks
 from paofed.simulate.results.progressive import Whose
-from paofed.simulate.results.result import Clean, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import Clean
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -24,12 +24,13 @@ def checked(crew: Crew) -> Crew:
     if crew.executor is not None and not callable(getattr(crew.executor, "submit", None)):
         raise InputError(
             f"executor is {crew.executor!r}: expected one as concurrent.futures has them, with "
-            f"a method submit"
+            f"a method submit",
+            key="executor",
         )
     if crew.store is None:
         return crew
     path: object = crew.store  # people may hand in anything
     if not isinstance(path, str | Path) or path == "":
-        raise InputError(f"store is {path!r}: expected the path of a folder")
+        raise InputError(f"store is {path!r}: expected the path of a folder", key="store")
     require_folder(Path(crew.store))
     return crew

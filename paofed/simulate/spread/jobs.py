@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from paofed.digest import file_digest
 from paofed.errors import FileError, ScenarioError
+from paofed.files import file_digest
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.task import Task
 from paofed.simulate.spread.identity import content, program
@@ -112,9 +112,9 @@ def require_same(files: Files, where: str) -> None:
 def _content(name: str) -> str:
     try:
         stat = Path(name).stat()
-        return _content_since(name, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise FileError(f"{name} cannot be read: {error.strerror}") from None
+    return _content_since(name, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=16)

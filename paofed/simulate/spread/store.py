@@ -11,11 +11,10 @@ of its task, and a checksum over the key and all of its content. A job whose fil
 comparison is computed again.
 """
 
-import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paofed.archives import load_arrays, save_arrays
+from paofed.digest import digest
 from paofed.errors import FileError
 from paofed.files import make_folder, require_folder
 from paofed.forms import Contents, Form
@@ -55,8 +55,6 @@ _FORM = Contents(
 _NAME = re.compile(r"(\d{1,12})-(\d{1,12})", re.ASCII)  # the first run of a job, and the last
 _log = logging.getLogger(__name__)
 
-_Version = tuple[int, int] | None  # of a file: when it was written, and its size
-
 
 class FinishedJob(NamedTuple):
     """The records of a job by run, the type of processor that computed them, and how long."""
@@ -75,8 +73,7 @@ class JobStore:
         make_folder(folder / key)
         self._store, self._folder, self._key = folder, folder / key, key
         self._told = False
-        # By job: which version of the job's file could not be read.
-        self._damaged: dict[str, _Version] = {}
+        self._unread = set[Path]()  # files of jobs that could not be read
 
     @property
     def runs(self) -> set[int]:
@@ -93,11 +90,11 @@ class JobStore:
         for path in sorted(self._finished()):
             if wanted.isdisjoint(_runs_of(path.stem)):
                 continue
-            version = _version(path)
             try:
                 job = _loaded(path, self._key)
             except FileError as error:
-                failed[path], self._damaged[path.stem] = error, version
+                failed[path] = error
+                self._unread.add(path)
             else:
                 wanted -= job.records.keys()
                 yield job
@@ -118,18 +115,17 @@ class JobStore:
             "key": np.array(self._key),
             "checksum": np.array(_checksum(self._key, held)),
         }
+        path = self._folder / f"{runs[0]}-{runs[-1]}.npz"
         try:
-            save_arrays(self._folder / f"{runs[0]}-{runs[-1]}.npz", held | sealed, _FORM)
+            save_arrays(path, held | sealed, _FORM)
         except (OSError, FileError) as error:  # a full disk, say; the computed job is still used
             self._tell(error)
+        else:
+            self._unread.discard(path)
 
-    def _finished(self) -> list[Path]:
-        found = self._folder.glob("*.npz")
-        return [path for path in found if _runs_of(path.stem) and not self._is_damaged(path)]
-
-    def _is_damaged(self, path: Path) -> bool:
-        """Whether this file could not be read; a file that was replaced since is looked at anew."""
-        return path.stem in self._damaged and self._damaged[path.stem] == _version(path)
+    def _finished(self) -> Iterable[Path]:
+        found = {path for path in self._folder.glob("*.npz") if _runs_of(path.stem)}
+        return found - self._unread
 
     def _tell(self, error: Exception) -> None:
         if not self._told:
@@ -142,15 +138,6 @@ class JobStore:
             )
 
 
-def _version(path: Path) -> _Version:
-    """Return what changes when a damaged file is replaced; None for a file that is not there."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
 def _runs_of(name: str) -> range:
     """Return the runs that the name of a job's file says; none for any other name."""
     said = _NAME.fullmatch(name)
@@ -160,17 +147,7 @@ def _runs_of(name: str) -> range:
 
 def _checksum(key: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return a checksum over a key, and over names, types, shapes and values of arrays."""
-    found = hashlib.sha256()
-    for part in (key.encode(), *_content(arrays)):
-        found.update(len(part).to_bytes(8, "little") + part)
-    return found.hexdigest()
-
-
-def _content(arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes]:
-    for name in sorted(arrays):
-        array = arrays[name]
-        yield f"{name} {array.dtype.str} {array.shape}".encode()
-        yield array.tobytes()
+    return digest((key, *(part for name in sorted(arrays) for part in (name, arrays[name]))))
 
 
 def _loaded(path: Path, key: str) -> FinishedJob:

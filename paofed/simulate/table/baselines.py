@@ -141,10 +141,12 @@ def chosen(names: str | Sequence[str] | None) -> tuple[str, ...]:
     if asked == ["none"]:
         return ()
     if "none" in asked:
-        raise InputError(f"baselines is {names!r}: expected names of some, or none by itself")
+        raise InputError(
+            f"baselines is {names!r}: expected names of some, or none by itself", key="baselines"
+        )
     for name in asked:
         if name not in BASELINES:
-            raise InputError(unknown("baseline", name, BASELINES))
+            raise InputError(unknown("baseline", name, BASELINES), key="baselines")
     for name in asked:
         if name in _PACKAGED:
             _PACKAGED[name]()  # raises now, not after the long work, if its package is missing

@@ -1,6 +1,5 @@
 """What a result over a table has beside the algorithms: baselines, and facts about the table."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +16,7 @@ from paofed.core.due import due_of
 from paofed.core.features import FourierMap, Ranges
 from paofed.core.intervals import first_half_width
 from paofed.errors import InputError
+from paofed.files import file_digest
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.places import Places, Sums, Tally, summed
 from paofed.simulate.results.progressive import MODELS, Names, Progressive
@@ -213,10 +213,8 @@ def about(table: Table) -> Mapping[str, object]:
     """Return what a result says of a table: what was found in it, and which file it was."""
     readings = read(table)
     line, past = readings.timeline, np.column_stack([readings.x_past, readings.y_past])
-    with Path(table.file).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
     return {
-        "sha256": digest.hexdigest(),
+        "sha256": file_digest(Path(table.file)),
         "facts": readings.facts(),
         "inputs": list(readings.labels),
         "recipes": list(readings.recipes),

@@ -26,14 +26,20 @@ def at_shares(setting: Setting, shares: Sequence[float]) -> dict[float, Scenario
     for share in shares:
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < share <= 1:
             raise InputError(
-                f"label_shares has {share!r}: expected shares of the samples, above 0 and up to 1"
+                f"label_shares has {share!r}: expected shares of the samples, above 0 and up to 1",
+                key="label_shares",
             )
     if len(set(shares)) < len(shares):
-        raise InputError(f"label_shares is {list(shares)}: expected each share once")
+        raise InputError(
+            f"label_shares is {list(shares)}: expected each share once", key="label_shares"
+        )
     if not shares:
         return {}
     if not isinstance(setting, Scenario) or not isinstance(setting.stream, Table):
-        raise InputError("label_shares are for runs over a table: ask for none")
+        raise InputError(
+            f"label_shares is {list(shares)}, but shares are for runs over a table: ask for none",
+            key="label_shares",
+        )
     own = 1.0 if setting.labels is None else setting.labels.share
     return {
         share: setting if share == own else setting.replace(**{"labels.share": float(share)})

@@ -87,7 +87,8 @@ class Source:
         self._is_csv = path.name.lower().endswith(_CSV)
         if separator is not None and not self._is_csv:
             raise InputError(
-                f"`separator` is {separator!r}, but {path.name} is no CSV: leave it out"
+                f"separator is {separator!r}, but {path.name} is no CSV: leave it out",
+                key="separator",
             )
         self._missing = list(missing)
         self._decimal = decimal

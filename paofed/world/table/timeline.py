@@ -64,7 +64,7 @@ class Timeline(NamedTuple):
                 else "a number"
             )
             raise InputError(
-                f"`{what}` is {shown(text)}: expected {time}, or a share such as 10%"
+                f"{what} is {shown(text)}: expected {time}, or a share such as 10%", key=what
             ) from None
 
     def text(self, moment: float) -> str:
@@ -83,7 +83,7 @@ class Timeline(NamedTuple):
                 if self.calendar
                 else "a number above 0"
             )
-            raise InputError(f"`tick` is {shown(text)}: expected {expected}")
+            raise InputError(f"tick is {shown(text)}: expected {expected}", key="tick")
         return self._replace(tick=length, origin=self.first)
 
     def length_text(self, ticks: int = 1) -> str:

@@ -58,7 +58,9 @@ def times_of(
     found = _times(source, names, form)
     if not found.calendar:
         if zone is not None:
-            raise InputError(f"`zone` is {zone!r}, but times are plain numbers: leave it out")
+            raise InputError(
+                f"zone is {zone!r}, but times are plain numbers: leave it out", key="zone"
+            )
         return Times(found.values, calendar=False)
     beyond = (found.values < FIRST) | (found.values > LAST)
     source.refuse_where(
@@ -93,7 +95,9 @@ def _times(source: Source, names: Sequence[str], form: str | None) -> _Found:
 
 def _refuse_form(form: str | None, times: str) -> None:
     if form is not None:
-        raise InputError(f"`time_format` is {form!r}, but {times} need none: leave it out")
+        raise InputError(
+            f"time_format is {form!r}, but {times} need none: leave it out", key="time_format"
+        )
 
 
 def _from_calendar(source: Source, names: Sequence[str]) -> FloatArray:

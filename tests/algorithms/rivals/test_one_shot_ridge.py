@@ -12,9 +12,9 @@ from paofed.algorithms.rivals.one_shot_ridge import one_shot_ridge
 from paofed.algorithms.setup import resolve
 from paofed.checks import CHECKS, check_algorithm, check_one
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic
 from paofed.core.parts import LEFT_ALONE, Message, Part, told_sizes
 from paofed.core.starting import device_from, server_from
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines import engine_of, reference
 from paofed.simulate.engines.fast.own.compiler import kernel_of

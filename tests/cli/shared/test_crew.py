@@ -67,7 +67,7 @@ VERBS = ("run", "sweep", "plan", "reproduce", "compare", "interpretations")
 REFUSED = {
     ("--on", "slurm"): "--on is 'slurm': expected dask, for processes on this machine, or ",
     ("--on", "dask:"): "--on is 'dask:': expected dask, ",
-    ("--workers", "0"): "workers is 0: expected a whole number from 1 on",
+    ("--workers", "0"): "--workers is 0: expected a whole number from 1 on",
     ("--store", "file"): "file cannot be made a directory: file is a file",
 }
 # In everyday work every verb and every refusal, but not each with each.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from paofed.cli import main
-from paofed.report.run.tables import PAGE
+from paofed.report.run.page_files import PAGE
 from paofed.simulate import montecarlo
 from paofed.simulate.engines import reference
 from paofed.simulate.results.result import Result
@@ -274,7 +274,7 @@ def refused(*changes: str, table: Callable[[Path], Path] | None = None) -> tuple
         (*refused("--inputs", "a,b:cyclic"), "error: --inputs is 'b:cyclic'"),
         (*refused("--time", "device"), "for others give --time-format"),
         (*refused("--features", "0"), "error: --features is 0"),
-        (*refused("--cold-starts", "-1"), "cold_starts is -1"),
+        (*refused("--cold-starts", "-1"), "--cold-starts is -1"),
         (*refused("--table", "nowhere.csv"), "nowhere.csv cannot be read"),
         (*refused(table=lambda p: bad(p, 50, "d0,2024-05-02 01:00,warm,2,3")), "y is 'warm'"),
         (*refused(table=constant), "is always 3 in the calibration period"),
@@ -300,7 +300,7 @@ def test_a_bad_table_is_one_line_and_leaves_nothing(
     assert error.startswith("paofed run: error: ")
     assert text in error
     assert out == ""
-    assert facts == [] or "cold_starts" in error
+    assert facts == [] or "--cold-starts" in error
     assert list(place.iterdir()) == []
 
 
@@ -360,7 +360,7 @@ def test_a_file_is_told_by_its_keys(csv: Path, tmp_path: Path, capsys: Capture) 
     text = fleet(table(csv, tick="30min")).to_toml().replace("30min", "soon")
     (tmp_path / "mine.toml").write_text(text)
     assert main(["scenario", "check", str(tmp_path / "mine.toml"), "--features", "7"]) == 2
-    assert ": `tick` is 'soon': expected a length" in capsys.readouterr().err
+    assert ": tick is 'soon': expected a length" in capsys.readouterr().err
 
 
 # scenario

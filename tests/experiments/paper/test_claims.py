@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic
 from paofed.core.rules import Newest
 from paofed.core.selection import Windows
 from paofed.core.staleness import Geometric
+from paofed.core.traffic import Traffic
 from paofed.experiments.paper import claims
 from paofed.experiments.paper.claims import (
     CLAIMS,
@@ -47,7 +47,11 @@ def made_up(
         counted = np.asarray(sent[name] if sent is not None else 0)
         traffic[:, index] = np.stack(counts_of(np.broadcast_to(counted, mse[:, index].shape)), 1)
     return WorldResult(
-        provenance={"algorithms": [{"name": name} for name in curves], "scenario": {}, "seed": 0},
+        provenance={
+            "algorithms": [{"name": name} for name in curves],
+            "scenario": {"stream": {}},
+            "seed": 0,
+        },
         ticks=every * (np.arange(points) + 1) - 1,
         mse=mse,
         traffic=traffic,

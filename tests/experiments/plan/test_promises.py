@@ -28,9 +28,9 @@ CASES = {
 }
 
 
-def raced(rng: np.random.Generator, means: np.ndarray, tolerance: float) -> Trials[Candidate]:
+def raced(rng: np.random.Generator, means: np.ndarray, tolerance: float) -> Trials[str]:
     """Candidates of known means in worlds that differ much and pairs that differ little."""
-    names = {str(i): Candidate(Setup(str(i)), 1.0) for i in range(means.size)}
+    names = [str(i) for i in range(means.size)]
     student = student_of_trials(means.size, len(ROUNDS), len(PURSES))
     trials = Trials(names, PURSES, tolerance, student)
     values = np.zeros((means.size, 0))
@@ -58,7 +58,7 @@ def test_nothing_is_better_by_more_than_is_said(case: str, tolerance: float) -> 
     assert wrong <= part * races + 5 * math.sqrt(races * part * (1 - part))
 
 
-def _beyond(one: Won, means: np.ndarray) -> bool:
+def _beyond(one: Won[str], means: np.ndarray) -> bool:
     """Whether something that fits a purse is better than its winner by more than was said."""
     best = means[one.most >= PAYLOADS].min()
     assert PAYLOADS[int(one.winner)] <= one.most
@@ -74,8 +74,7 @@ def test_looking_often_makes_no_mistakes_more_likely() -> None:
     student = student_of_trials(2, len(looks), 1)
     for _ in range(races):
         values = rng.normal(size=(2, looks[-1])) + np.array([[0.0], [1e-3]])
-        names = {name: Candidate(Setup(name), 1.0) for name in "ab"}
-        trials = Trials(names, [1.0], 0.0, student)
+        trials = Trials("ab", [1.0], 0.0, student)
         for worlds in looks:
             now = {"a": Standing(values[0, :worlds], 1.0), "b": Standing(values[1, :worlds], 1.0)}
             trials.heard({name: now[name] for name in trials.left})
@@ -87,8 +86,7 @@ def test_looking_often_makes_no_mistakes_more_likely() -> None:
 
 def test_what_may_not_keep_to_the_budget_wins_nothing_and_is_not_dropped_for_that() -> None:
     """Its bytes are too much by chance alone: more worlds may show that it fits."""
-    names = {name: Candidate(Setup(name), 1.0) for name in ("fits", "perhaps", "never")}
-    trials = Trials(names, [1.0], 0.0, student_of_trials(3, 2, 1))
+    trials = Trials(["fits", "perhaps", "never"], [1.0], 0.0, student_of_trials(3, 2, 1))
     noise = np.random.default_rng(1).normal(size=(3, 8))
 
     def standings(doubt: float) -> dict[str, Standing]:
@@ -111,8 +109,7 @@ def test_the_cheapest_that_are_below_an_error_are_judged() -> None:
     spread = np.linspace(-0.5, 0.5, 8)
     means = {"best": (-9.0, 4.0), "enough": (-5.0, 3.0), "short": (0.0, 1.0), "bare": (-3.1, 2.0)}
     means["alike"] = (-4.9, 3.0)  # as cheap as another, and no better
-    names = {name: Candidate(Setup(name), 1.0) for name in means}
-    trials = Trials(names, [4.0], 0.0, student_of_trials(5, 1, 1), target=-3.0)
+    trials = Trials(means, [4.0], 0.0, student_of_trials(5, 1, 1), target=-3.0)
     trials.heard({name: Standing(mean + spread, cost) for name, (mean, cost) in means.items()})
     assert trials.left == ["best", "enough", "bare", "alike"]  # bare may be below, and is cheaper
     found = trials.cheapest_below()
@@ -141,7 +138,10 @@ class Drawn:
     def __init__(self, rng: np.random.Generator, means: dict[Setup, float]) -> None:
         self._rng, self._means = rng, means
 
-    def hold(
+    def arms(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        return candidates
+
+    def meet(
         self, candidates: Sequence[Candidate], runs: int, number: int, report: object
     ) -> dict[Candidate, Standing]:
         assert (number, report) == (0, ignored)
@@ -157,11 +157,11 @@ def test_two_races_together_are_wrong_as_rarely_as_is_said(cost: float) -> None:
     """A first race that is right by 0.2 dB, then bounds that cost so much in truth."""
     setup = Setup("pao-fed-u1").with_(shared=4, exchange="live")
     rng, races = np.random.default_rng(7), effort(everyday=150, thorough=800)
-    wrong = 0
+    winner, wrong = Candidate(setup, 1.0), 0
     for _ in range(races):
         meetings = Drawn(rng, {setup: 0.0, guarded(setup): cost})
         (one,) = guard(
-            [Won(1.0, "w", 0.2, ())], {"w": Candidate(setup, 1.0)}, meetings,  # type: ignore[arg-type]
+            [Won(1.0, winner, 0.2, ())], [winner], meetings,  # type: ignore[arg-type]
             runs=12, number=0, tolerance=0.1, independent=True, report=ignored,
         )  # fmt: skip
         truth = cost if one.guarded else 0.0
@@ -173,15 +173,15 @@ def test_two_races_together_are_wrong_as_rarely_as_is_said(cost: float) -> None:
     assert wrong <= part * races + 5 * math.sqrt(races * part * (1 - part))
 
 
-def test_over_the_same_units_all_that_might_have_won_share_what_can_be_wrong() -> None:
+def test_over_the_same_devices_all_that_might_have_won_share_what_can_be_wrong() -> None:
     """The second race then has no worlds of its own: the more took part in the first, the wider."""
     setup = Setup("pao-fed-u1").with_(shared=4, exchange="live")
-    many = {"w": Candidate(setup, 1.0)} | {str(n): Candidate(setup, 1 / n) for n in range(2, 50)}
+    many = [Candidate(setup, 1 / n) for n in range(1, 50)]
     ends = []
     for independent in (True, False):
         meetings = Drawn(np.random.default_rng(7), {setup: 0.0, guarded(setup): 0.0})
         (one,) = guard(
-            [Won(1.0, "w", 0.2, ())], many, meetings,  # type: ignore[arg-type]
+            [Won(1.0, many[0], 0.2, ())], many, meetings,  # type: ignore[arg-type]
             runs=12, number=0, tolerance=9.0, independent=independent, report=ignored,
         )  # fmt: skip
         assert one.cost is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.experiments.sweep.asked import described
 from paofed.experiments.sweep.axes import Axis, Span, drawn, grid
 from paofed.experiments.sweep.points import Point

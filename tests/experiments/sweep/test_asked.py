@@ -80,6 +80,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("shared = [1, 4]", "shared = [1, 99]", ":8: pao-fed-u1 step_size=0.1 shared=99 loss.up=0"),
         ("up = [0.0, 0.2]", "up = [2]", ":9: loss.up=2: loss.up is 2: expected at most 1"),
         ("loss.up = [0.0, 0.2]", "loss.left = [0.1]", ":9: loss.left=0.1: unknown key 'left'"),
+        ("online-fedsgd", "pao-fed-u2:aside=yes", ":2: pao-fed-u2:aside=yes"),
+        ("loss.up = [0.0, 0.2]", "ticks = [10]", ":6: ticks=10: stream.samples asks for"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_their_place(written: Path, old: str, new: str, told: str) -> None:

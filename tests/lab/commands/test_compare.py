@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.commands import main
-from paofed.report.comparison.judged import PAO_FED, load
+from paofed.report.comparison.page import PAO_FED, load
 from tests.lab.compare.plans import SMALL
 
 

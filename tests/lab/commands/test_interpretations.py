@@ -68,8 +68,9 @@ def lines_of(left: Left) -> Iterator[dict[str, str]]:
 
 
 def test_it_leaves_what_it_says_and_nothing_else(left: Left) -> None:
-    shown = {"readings.csv", "steps.csv", "readings.svg", "readings.png", "readings.html"}
-    assert {path.name for path in left.folder.iterdir()} == shown | {"about.json", "jobs"}
+    shown = {f"interpretations.{kind}" for kind in ("html", "svg", "png")}
+    written = {"readings.csv", "steps.csv", "about.json", "jobs"}
+    assert {path.name for path in left.folder.iterdir()} == shown | written
     assert json.loads((left.folder / "about.json").read_text())["command"] == (
         "python -m lab interpretations --runs 2 --seed 3 --quick"
     )
@@ -84,11 +85,11 @@ def test_it_prints_a_table_for_each_statement(left: Left) -> None:
     for key, expected in by_interpretation.items():
         told = [x.split()[1:] for x in left.printed.splitlines() if x.split()[:1] == [key]]
         assert [word for row in told for word in row] == " ".join(expected).split()
-    assert str(left.folder / "readings.html") in left.printed.splitlines()[-1]
+    assert str(left.folder / "interpretations.html") in left.printed.splitlines()[-1]
 
 
 def test_the_page_has_every_interval_and_loads_nothing(left: Left) -> None:
-    page = unescape((left.folder / "readings.html").read_text())
+    page = unescape((left.folder / "interpretations.html").read_text())
     for line in lines_of(left):
         low, high = (number(float(line[column])) for column in ("low", "high"))
         assert f"[{low}, {high}]" in page
@@ -100,13 +101,13 @@ def test_the_page_has_every_interval_and_loads_nothing(left: Left) -> None:
     assert "<script" not in page
 
 
-def test_the_figure_names_every_comparison_and_reading(left: Left) -> None:
-    drawing = unescape((left.folder / "readings.svg").read_text())
+def test_the_figure_names_every_comparison_and_interpretation(left: Left) -> None:
+    drawing = unescape((left.folder / "interpretations.svg").read_text())
     for label in LABELS.values():
         assert f">{label}<" in drawing
     for interpretation in INTERPRETATIONS:
         assert f">{interpretation.key.replace('+', ' + ')}<" in drawing
-    pixels = matplotlib.image.imread(left.folder / "readings.png")
+    pixels = matplotlib.image.imread(left.folder / "interpretations.png")
     assert pixels.shape[0] > 300
     assert len(np.unique(pixels[..., 0])) > 10
 

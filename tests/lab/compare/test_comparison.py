@@ -9,7 +9,7 @@ import pytest
 from lab.compare.comparison import Plan, run_comparison
 from lab.compare.page import build
 from lab.compare.settings import FULL, Extent
-from paofed.report.comparison.judged import Judged, load, save
+from paofed.report.comparison.page import Judged, every_number, load
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import Report, ignored
 from paofed.table import code
@@ -70,7 +70,7 @@ def test_a_comparison_goes_on_where_it_was_interrupted(whole: Finished, tmp_path
     assert compared(whole.plan, store, Stages()) == again
     assert jobs(store) == finished
     for name, found in (("whole", whole.found), ("parts", again)):
-        save(found, tmp_path / f"{name}.csv")
+        every_number(found).csv(tmp_path / f"{name}.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
 
 
@@ -95,7 +95,7 @@ def test_what_is_judged_fits_its_purse_and_pao_fed_is_not_behind_itself(
         assert one.bytes < 1.5 * one.purse.bytes
         if one.entrant == "pao-fed-u":
             assert (one.behind.mean, one.verdict) == (0.0, "PAO-Fed")  # type: ignore[union-attr]
-    save(found, tmp_path / "compare.csv")
+    every_number(found).csv(tmp_path / "compare.csv")
     assert load(tmp_path / "compare.csv") == found
     page = build(found, {}, "python -m lab compare <x>", "3 worlds")
     assert "python -m lab compare &lt;x&gt;" in page

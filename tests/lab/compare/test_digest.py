@@ -6,8 +6,14 @@ import re
 import numpy as np
 
 from lab.compare.page import build
-from paofed.report.comparison.judged import digest, found_in_order, summary
-from paofed.report.comparison.page import error_against_bytes, figures, in_short
+from paofed.report.comparison.page import (
+    digest,
+    error_against_bytes,
+    figures,
+    found_in_order,
+    in_short,
+    summary,
+)
 from paofed.report.shared.figures import svg
 from tests.lab.compare.test_judged import entry, judged_alone
 from tests.page_tree import parse

@@ -7,7 +7,7 @@ from scipy.stats import binom
 from lab.compare.judgement import Entry, judge
 from lab.compare.search import Pick
 from paofed.errors import FileError
-from paofed.report.comparison.judged import Judged, Purse, digest, load
+from paofed.report.comparison.page import Judged, Purse, digest, load
 from paofed.simulate.results.estimates import Estimate
 from tests.effort import effort
 

@@ -3,7 +3,7 @@ import pytest
 from lab.compare.lineup import LINEUP, SEARCH, entrants_of, own_entrant
 from paofed.errors import InputError
 from paofed.experiments.candidates import Entrant
-from paofed.report.comparison.judged import PAO_FED
+from paofed.report.comparison.page import PAO_FED
 
 FEWER = {"one-shot-ridge": 8, "fed-ridge": 8}  # who shares sums
 

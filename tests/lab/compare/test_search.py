@@ -5,7 +5,7 @@ from lab.compare.settings import Extent
 from paofed.algorithms.setup import resolve
 from paofed.experiments.arena import arena_of
 from paofed.experiments.experiment import Experiment, spent
-from paofed.report.comparison.judged import Purse
+from paofed.report.comparison.page import Purse
 from paofed.simulate.spread.crew import Crew
 from paofed.simulate.stopping import ignored
 from paofed.world.scenario import Scenario

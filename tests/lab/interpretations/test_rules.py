@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lab.interpretations.rules import newest_before_counting, plain_mean
+from lab.interpretations.interpretations import newest_before_counting, plain_mean
 from paofed import algorithm
 from paofed.checks import check_one
 from paofed.core.arrays import FloatArray

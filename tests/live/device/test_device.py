@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from paofed.cli import main
-from paofed.cli.device import run as module
 from paofed.errors import InputError
 from paofed.live.device import device as devices
+from paofed.live.device import over_lines
 from paofed.live.device.device import Device, NotJoinedError
 from paofed.live.device.state import save_state
 from paofed.live.fleet.authority import Authority
@@ -191,7 +191,8 @@ def test_a_disk_that_is_full_does_not_end_the_learning(
 def test_a_state_that_cannot_be_taken_up_is_put_aside(
     saved: Edge, says: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file, state = tmp_path / "device.json", tmp_path / "state.npz"
+    file, state = tmp_path / "device.json", tmp_path / "at: 3" / "state.npz"
+    state.parent.mkdir()
     Credential(fleet="g", since=1.0, name="3", label="x", host="127.0.0.1", port=1).save(file)
     save_state(state, saved)
     if says == "is no device's state":
@@ -199,9 +200,9 @@ def test_a_state_that_cannot_be_taken_up_is_put_aside(
     before = state.read_bytes()
     with Device(file, state=state, stay=False) as device:
         assert not device.knows_fleet()
-    assert says in caplog.text
+    assert f"{state} {says}" in caplog.text
     assert "it is now state.npz.aside, and this device joins anew" in caplog.text
-    assert (tmp_path / "state.npz.aside").read_bytes() == before
+    assert state.with_name("state.npz.aside").read_bytes() == before
 
 
 @pytest.mark.parametrize(("changes", "kept"), [({"step_size": 0.1}, True), ({"seed": 2}, False)])
@@ -555,7 +556,7 @@ def run_here(
 ) -> tuple[int, str]:
     """`paofed device run` with some samples, in this process: its exit code, and what it says."""
     monkeypatch.setattr("sys.stdin", io.StringIO("0.5,0.25,11.0\n" * samples))
-    monkeypatch.setattr(module, "_LINGER", linger)
+    monkeypatch.setattr(over_lines, "_LINGER", linger)
     code = main(["device", "run", str(file), "--quiet", *options])
     return code, capsys.readouterr().err
 
@@ -639,7 +640,7 @@ def test_a_restart_where_nothing_is_wrong_says_nothing_of_it(
 
 def test_bad_numbers_of_the_command_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "run", str(site.files[0]), "--every", "0"]) == 2
-    assert "expected --every of at least 1" in capsys.readouterr().err
+    assert "--every is 0: expected a whole number" in capsys.readouterr().err
 
 
 def test_a_device_that_leaves_between_contacts(site: Site) -> None:

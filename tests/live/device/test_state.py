@@ -43,7 +43,7 @@ def test_a_torn_state_is_an_error(share: float, tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     edge = Edge(manifest(), 1)
-    with pytest.raises(FileError, match="is no device's state: delete it to join the"):
+    with pytest.raises(FileError, match=r"is no device's state$"):
         load_state(path, edge)
     assert not edge.w.any()
 
@@ -83,7 +83,7 @@ def test_a_state_that_no_device_can_have_had(name: str, value: object, tmp_path:
     if value is None:
         del wrong[name]
     save_arrays(path, wrong, STATE)
-    with pytest.raises(FileError, match="is no device's state: delete it to join the fleet anew"):
+    with pytest.raises(FileError, match=r"is no device's state$"):
         load_state(path, Edge(manifest(), 1))
 
 
@@ -125,7 +125,7 @@ def test_the_manifest_is_kept_with_it(tmp_path: Path) -> None:
 def test_a_file_without_a_manifest(tmp_path: Path) -> None:
     path = tmp_path / "device.npz"
     save_arrays(path, device().state())
-    with pytest.raises(FileError, match="is no device's state: delete it to join the fleet anew"):
+    with pytest.raises(FileError, match=r"is no device's state$"):
         saved_manifest(path)
 
 

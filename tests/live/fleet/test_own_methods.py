@@ -6,6 +6,7 @@ All of it as an operator does it, every command a process of its own.
 import json
 import math
 import random
+import shlex
 import subprocess
 import sys
 import time
@@ -21,7 +22,6 @@ from paofed.demo.processes import LocalBroker, Process, end, serve
 from paofed.device_c.agreed import agreed_in_c
 from paofed.errors import InputError, MissingMethodError
 from paofed.experiments.plan.field import Candidate, setups_of
-from paofed.experiments.plan.plan import plan
 from paofed.experiments.plan.use import commands
 from paofed.live.fleet.backup import back_up, restore
 from paofed.live.fleet.folder import Fleet
@@ -32,6 +32,7 @@ from paofed.live.journal.exports import replay_messages
 from paofed.live.protocol.change import Changes, changed_manifest
 from paofed.live.protocol.quantity import Quantity
 from paofed.live.protocol.served import of_own
+from tests.algorithms.outside import install
 from tests.effort import long
 from tests.experiments.plan.plans import a_plan, small_fleet
 from tests.live.brokers import PATIENCE
@@ -78,12 +79,27 @@ def word_of(calm: Path) -> str:
     return f"{calm}:calm:shared=2,step_size=0.4"
 
 
+def words_of(command: str, fleet: Path) -> list[str]:
+    """A command that a plan prints, with what it leaves open filled in."""
+    named = command.replace("NAME ...", "a").replace("NAME", "y").replace("FLEET", str(fleet))
+    return shlex.split(named)[1:]
+
+
 @long
-def test_it_is_planned(calm: Path) -> None:
-    found = plan(
-        small_fleet(), budget="100kB/month", algorithms=[word_of(calm)], engine="reference"
+def test_it_is_planned_and_its_fleet_is_made_as_the_plan_says(calm: Path, tmp_path: Path) -> None:
+    few = small_fleet(ticks=8, clients=4, stream={"samples": (8,)})
+    (tmp_path / "few.toml").write_text(few.to_toml(), encoding="utf-8")
+    told = done(
+        *("plan", tmp_path / "few.toml", "--budget", "1MB/month", "--engine", "reference"),
+        *("--algorithm", word_of(calm), "--out", tmp_path / "plan"),
     )
-    assert str(found.chosen.candidate.setup) == f"{word_of(calm)},exchange=live"
+    _, init, device = (line for line in told.splitlines() if line.startswith("paofed "))
+    assert device.startswith(f"paofed device run DEVICE.json --method {calm}:calm")
+    done(*words_of(init, tmp_path / "g"))
+    with Fleet(tmp_path / "g").store() as store:
+        agreed = store.epochs.manifest()
+    assert (agreed.method, agreed.code) == ("calm", admit(f"{calm}:calm").code)
+    assert (agreed.shared, agreed.step_size, agreed.tick_seconds) == (2, 0.4, 3600.0)
 
 
 def test_a_plan_of_it_ends_in_the_commands_that_make_its_fleet(calm: Path) -> None:
@@ -93,6 +109,29 @@ def test_a_plan_of_it_ends_in_the_commands_that_make_its_fleet(calm: Path) -> No
     assert "--clip" not in init
     assert "--bound" not in init
     assert device == f"paofed device run DEVICE.json --method {calm}:calm --contacts 0.5"
+
+
+def test_an_installed_package_brings_the_method_of_a_fleet_which_then_has_it_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planned, made into a fleet and verified: by an entry point, and then without the package."""
+    install(tmp_path / "site", "calming", {"calmer": "calming.methods:calm"}, CALM)
+    folder, step = tmp_path / "g", "step_size=0.4"
+    with monkeypatch.context() as here:
+        here.syspath_prepend(tmp_path / "site")
+        (setup,) = setups_of(small_fleet(), [f"calmer:shared=2,part=0.25,{step}"], "live")
+        _, init, device = commands(a_plan(small_fleet(), Candidate(setup, 1.0)), "plan.toml")
+        assert device == "paofed device run DEVICE.json --method calmer"
+        assert main(words_of(init, folder)) == DONE
+    monkeypatch.setattr("paofed.algorithms.admitted._ADMITTED", {})
+    (kept,) = (folder / METHODS).iterdir()
+    assert kept.read_text() == (tmp_path / "site" / "calming" / "methods.py").read_text()
+    with Fleet(folder).store() as store:
+        agreed = store.epochs.manifest()
+    assert (agreed.method, agreed.shared) == ("calm:part=0.25", 2)
+    capsys.readouterr()
+    assert main(["fleet", "verify", str(folder)]) == DONE
+    assert "equals the snapshot" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
@@ -292,6 +331,7 @@ def test_a_fleet_of_its_own_goes_on_from_a_model_of_it(
     [
         (["--algorithm", "pao-fed-u1", "--method", "m.py:x"], "both name a method: give one"),
         (["--method", "pao-fed-u1"], "pao-fed-u1 is no method of somebody's own"),
+        (["--algorithm", "{}:calm:part=0.5"], "/calm.py:calm' (known: "),
         (["--method", "{}:unserved"], "cannot be served: it asks for the moon (served: "),
         (["--method", "{}:calm", "--clip", "6"], "clip is 6.0: expected none for calm, whose rule"),
         (

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from paofed.live.gateway.telemetry import PRESETS, Pattern, TelemetryShape, Telling, shapes_of
+from paofed.live.gateway.life import Hearing
+from paofed.live.gateway.pairing import Rule
+from paofed.live.gateway.telemetry import (
+    PRESETS,
+    Pattern,
+    TelemetryShape,
+    Telling,
+    Useless,
+    shapes_of,
+)
 from tests.live.gateway.recorded import CHIRPSTACK, HOMIE5, STATESTREAM, TASMOTA, ZIGBEE2MQTT
 
 
@@ -19,10 +28,11 @@ def told(preset: str, messages: Sequence[tuple[str, bytes]], **values: str) -> l
         found = {n: (Pattern.of(topic), tuple(v.split("."))) for n, v in values.items()}
     shapes = shapes_of(found, ()).values()
     return [
-        (source, *shape.read(payload)[::2])
+        (source, heard.values, list(map(str, heard.passed_over)))
         for place, payload in messages
         for shape in shapes
         if (source := shape.pattern.source(place)) is not None
+        for heard in [shape.read(payload)]
     ]
 
 
@@ -83,7 +93,7 @@ def test_a_number_may_be_a_text_or_plain() -> None:
         assert read(b'{"t": "%s"}' % text.encode()).values == {"t": 21.5}
     shape = TelemetryShape(Pattern.of("x/{source}/t"), {"t": ()})
     for payload in (b"1_000", b"", b"ON", b"0x10", b"\xff"):
-        assert shape.read(payload) == Telling({}, None, ["t is not a number"])
+        assert shape.read(payload) == Telling({}, None, [Useless("is not a number", "t")])
 
 
 def test_a_source_is_a_part_or_a_piece_of_one() -> None:
@@ -141,7 +151,7 @@ def test_a_time_without_a_zone_is_local() -> None:
 )
 def test_a_time_that_cannot_be_read_is_told(written: str) -> None:
     found = read(b'{"t": 1, "seen": %s}' % written.encode(), time="seen")
-    assert found == Telling({}, None, ["without a time that can be read"])
+    assert found == Telling({}, None, [Useless("without a time that can be read")])
 
 
 def test_paths_go_through_objects_and_lists() -> None:
@@ -149,4 +159,14 @@ def test_paths_go_through_objects_and_lists() -> None:
     assert read(payload, "list.1.t").values == {"t": 2.5}
     assert read(payload, "plain").values == {"t": 3.0}
     for path in ("list.2.t", "list.x", "plain.t", "nothing"):
-        assert read(payload, path).passed_over == ["without any of the values"]
+        assert read(payload, path).passed_over == [Useless("without any of the values")]
+
+
+def test_why_nothing_comes_of_a_source_names_its_values_whatever_they_are_called() -> None:
+    names = "what is it", "y"
+    shape = TelemetryShape(Pattern.of("x/{source}"), {name: (name,) for name in names})
+    hearing = Hearing(Rule(names[:1], names[1], 1.0))
+    for useless in shape.read(b'{"what is it": "on", "y": 3}').passed_over:
+        hearing.passed_over(useless)
+    hearing.taken({"y": 3.0}, 0.0)
+    assert hearing.why_nothing() == "what is it is not a number"

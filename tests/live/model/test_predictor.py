@@ -112,7 +112,7 @@ def asked(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": 2}, "it has format 2, this paofed knows 1: upgrade paofed"),
+        ({"format": 2}, "it is JSON of format 2, this paofed knows 1: upgrade paofed"),
         ({"weights": [1.0]}, "the sizes of its arrays do not fit 2 numbers"),
         ({"phases": [[1.0]]}, "the sizes of its arrays do not fit 2 numbers"),
         ({"linear": [[0.0, 1.0]]}, "the sizes of its arrays do not fit 2 numbers"),

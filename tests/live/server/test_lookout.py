@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from paofed.live.server.lookout import STARTS, started, starts
+from paofed.live.server.history import STARTS, started, starts
 
 
 def test_starts_are_remembered_and_the_oldest_forgotten(tmp_path: Path) -> None:

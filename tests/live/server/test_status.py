@@ -1,5 +1,6 @@
 """How a fleet is doing: the record."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from paofed.live.server.status import (
 )
 from paofed.live.server.validation import Validation
 from tests.live.fleets import f32, records, server, update
+from tests.live.server import states
 
 counts = st.integers(0, 2**53)
 decibels = st.floats(-100, 100)
@@ -117,7 +119,8 @@ statuses = st.builds(
     shift=st.none() | shifts,
 )
 
-SERVICE = ServiceStatus(
+SERVICE = replace(
+    states.SERVICE,
     seconds=12.5,
     problems=("the disk is full",),
     dropped=3,
@@ -135,6 +138,17 @@ def test_it_comes_back_from_text(status: Status) -> None:
     assert Status.from_json(status.to_json().encode()) == status
     # Equal is not enough: a list is not a tuple, "3" is not 3.
     assert repr(back) == repr(status)
+
+
+@pytest.mark.parametrize(("record", "key"), [((), "shift"), (("service",), "ages")])
+def test_what_to_json_always_writes_must_be_there(record: tuple[str, ...], key: str) -> None:
+    told = json.loads(Status.of("g", server(), [], SERVICE).to_json())
+    inside = told
+    for name in record:
+        inside = inside[name]
+    del inside[key]
+    with pytest.raises(KeyError, match=key):
+        Status.from_json(json.dumps(told))
 
 
 def member(device: int, label: str, *, quarantined: bool = False, removed: bool = False) -> Member:

@@ -9,11 +9,12 @@ from paofed.cli import main
 from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
 from paofed.live.model.fleet_model import FleetModel
+from paofed.live.model.validated import Validated, validated
 from paofed.live.network.in_process import Hub
 from paofed.live.protocol.messages import Update, encode
 from paofed.live.server import validation
 from paofed.live.server.prometheus import prometheus
-from paofed.live.server.validation import Judging, Validated, Validating, validated
+from paofed.live.server.validation import Judging, Validating
 from tests.live.brokers import served, until
 from tests.live.fleets import f32, manifest, records, server
 from tests.live.server.web.page.scenes import lived, named

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from paofed.core.metrics import Traffic
+from paofed.algorithms import algorithm
+from paofed.core.traffic import Traffic
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import Progressive
 from paofed.simulate.results.table_result import TableResult
 
 DEVICES, DAYS, FEATURES = 12, 10, 20
+# What a result says of an algorithm, whatever it is called.
+DESCRIBED = algorithm("pao-fed-u1").describe()
 _SPREAD = np.random.default_rng(3).gamma(9.0, 1 / 9, size=(DEVICES, 1))  # devices differ
 _WIGGLE = np.random.default_rng(4).normal(size=(DEVICES, 1))  # in what they gain, too
 _WIGGLE -= (_SPREAD * _WIGGLE).sum() / _SPREAD.sum()
@@ -47,9 +50,9 @@ def result(
         provenance={
             "scenario": {"name": "by hand", "ticks": 24 * DAYS, "clients": devices,
                          "features": FEATURES, "step_size": 0.4, "start": "calibration",
-                         "linear": True, "newcomers": "whole", "stream": {"target": "y:log1p"},
-                         **scenario},
-            "algorithms": [{"name": name} for name in names],
+                         "linear": True, "personal": False, "newcomers": "whole",
+                         "stream": {"target": "y:log1p"}, **scenario},
+            "algorithms": [{**DESCRIBED, "name": name} for name in names],
             "table": {"calendar": True, "tick": 3600.0, **(table or {})},
         },
         ticks=np.array([24 * DAYS - 1]),

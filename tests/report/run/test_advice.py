@@ -234,8 +234,9 @@ def test_methods_that_cannot_be_told_apart() -> None:
 # Settings and cost
 
 
-def described(**step: Any) -> dict[str, Any]:
-    return {"name": "u1", "uplink": {"kind": "Windows", "width": 4}, **step}
+def described(name: str = "pao-fed-u1", **values: Any) -> dict[str, Any]:
+    """What a run says of an algorithm, under the name of the method in `result`."""
+    return {**resolve(name).describe(), "name": "u1", **values}
 
 
 @pytest.mark.parametrize(
@@ -249,13 +250,13 @@ def described(**step: Any) -> dict[str, Any]:
                                      "reason": "too little"}],
          "step size 0.2 (as usual, since nothing could be chosen), learner"),
         (described(step_size=0.2), [{"winner": "u1", "options": {"learner": ["lms", "rls"]}}],
-         "(as given with its name), learner its own (chosen by a race), "),
+         "(as given with its name), learner lms (chosen by a race), "),
         (described(step_size=0.2), [{"winner": "u1", "options": {"shared": [4, 8]}}],
          "numbers in a message (chosen by a race), "),
         (described(step_size=0.2), [{"winner": "u1", "options": {"shared": [4, 8]}}],
          "step size 0.2 (as given with its name)"),
-        ({"name": "u1", "uplink": {"kind": "Windows", "width": None}}, [], "20 of 20 numbers"),
-        ({"name": "u1", "uplink": {"kind": "Channel"}}, [], "u1, messages of its own, step"),
+        (described("online-fedsgd"), [], "20 of 20 numbers"),
+        (described("top-k"), [], "u1, messages of its own, step"),
     ],
 )  # fmt: skip
 def test_the_settings_in_words(
@@ -273,8 +274,8 @@ def test_the_start_and_the_learner_in_words() -> None:
     assert usual.endswith("begin with the whole model.")
     made = result({"u1": [0.0] * 4}, {}, start="zeros", linear=False, newcomers="windows")
     for learner in ("lms", "two-speed", "rls"):
-        kept = resolve(f"pao-fed-u1:learner={learner}").describe()
-        about = {**made.provenance, "algorithms": [{**kept, "name": "u1"}]}
+        kept = described(f"pao-fed-u1:learner={learner}")
+        about = {**made.provenance, "algorithms": [kept]}
         object.__setattr__(made, "provenance", about)
         told = lines(made)[-2]
         assert f"learner {learner}, start from zeros, without linear terms, newcomers" in told
@@ -290,7 +291,7 @@ def test_the_start_and_the_learner_in_words() -> None:
 )
 def test_only_of_a_model_can_linear_terms_stay_with_the_device(name: str, told: str) -> None:
     made = result({"u1": [-2.0] * 4}, {"alone": NOTHING}, personal=True)
-    about = {**made.provenance, "algorithms": [{**resolve(name).describe(), "name": "u1"}]}
+    about = {**made.provenance, "algorithms": [described(name)]}
     object.__setattr__(made, "provenance", about)
     assert told in lines(made)[-2]
 

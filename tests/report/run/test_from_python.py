@@ -15,7 +15,7 @@ from paofed.live.fleet.settings import Settings
 from paofed.live.model.predictor import FleetPredictor
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences
-from paofed.report.run.tables import PAGE
+from paofed.report.run.page_files import PAGE
 from paofed.simulate.montecarlo import run
 from paofed.world.table.door import read
 from tests.cli import table_runs

@@ -16,7 +16,7 @@ from paofed.report.run import page as run_page
 from paofed.report.run.advice import advise
 from paofed.report.run.advice_words import sentences, whether
 from paofed.report.run.page import best, build, gallery, in_short, write
-from paofed.report.run.tables import PAGE
+from paofed.report.run.page_files import PAGE
 from paofed.report.run.words import command, front
 from paofed.report.shared.pages import interval, significant
 from paofed.report.shared.pages import number as written

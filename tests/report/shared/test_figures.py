@@ -46,7 +46,7 @@ def flat(
     sent = dict.fromkeys(finals_db, np.arange(1, 21))
     result = made_up({name: from_db(db + apart) for name, db in finals_db.items()}, sent)
     described = [{"name": name, "step_size": (steps or {}).get(name)} for name in finals_db]
-    world = {"name": "made-up", "step_size": 0.4, "kernel_width": 1.0, "ticks": 20}
+    world = {"name": "made-up", "step_size": 0.4, "kernel_width": 1.0, "ticks": 20, "stream": {}}
     about = {**result.provenance, "algorithms": described, "scenario": world}
     return replace(result, provenance=about)
 

@@ -14,7 +14,6 @@ import numpy as np
 from paofed.algorithms import Algorithm
 from paofed.algorithms.base import Exchange
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import Traffic
 from paofed.core.parts import (
     Bytes,
     Channel,
@@ -30,6 +29,7 @@ from paofed.core.parts import (
 )
 from paofed.core.rules import lms_step
 from paofed.core.selection import Windows
+from paofed.core.traffic import Traffic
 from paofed.world.trace import Trace
 
 LARGEST, MASKED, BUFFER, LIMIT, STEP, MOVED = 2, 3, 4, 4, 0.4, 0.05

@@ -19,6 +19,7 @@ from paofed.errors import AlgorithmError, InputError
 from paofed.simulate.engines import Precision, reference
 from paofed.simulate.engines.fast import family as fast
 from paofed.simulate.engines.fast import kernels
+from paofed.simulate.engines.fast.engine import replay
 from paofed.simulate.engines.fast.nature import ages_of, drawn_nature
 from paofed.simulate.engines.reference_run import run_reference
 from paofed.simulate.results.outcome import RunRecord
@@ -48,7 +49,7 @@ def test_equals_the_reference_on_the_same_trace(
         seed, ticks=90, features=7, inputs=inputs, available=0.3, lost=lost, **beginning
     )
     expected = reference.replay(trace, case.product)
-    got = fast.replay(trace, case.product)
+    got = replay(trace, case.product)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(got.server_model, expected.server_model, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(got.traffic, expected.traffic)
@@ -66,7 +67,7 @@ def test_equals_the_reference_on_a_trace_that_is_nearly_all_gaps(
 ) -> None:
     trace = small_trace(seed, ticks=300, data=data, longest_delay=90, newcomers=newcomers)
     method = replace(case.product, max_age=10 * case.max_age)
-    expected, got = reference.replay(trace, method), fast.replay(trace, method)
+    expected, got = reference.replay(trace, method), replay(trace, method)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(got.traffic, expected.traffic)
 
@@ -186,7 +187,7 @@ def test_drifts_on_a_trace_equal_those_drawn(method: Algorithm, takes: int) -> N
     drifts = (3, 40, 100, 149) if takes else DRIFTS
     world = scenario(stream={"drifts": drifts, "drift_ticks": takes})
     trace = realize(world, 3, 1, seed=5)
-    expected, got = (engine.replay(trace, method).mse for engine in (reference, fast))
+    expected, got = (run(trace, method).mse for run in (reference.replay, replay))
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
     drawn = compiled(world, [method]).mse[0]
     np.testing.assert_allclose(drawn, expected[curve_ticks(150, 7)], rtol=0, atol=1e-9)
@@ -199,7 +200,7 @@ def test_test_targets_of_one_s_own_are_those_of_their_tick(case: Case, seed: int
     trace = small_trace(seed, ticks=90, available=0.3)
     own = np.random.default_rng(seed).normal(size=(3, 6))
     drifting = replace(trace, drifts=np.array([1, 50, 89]), y_test_drifted=own)
-    got, expected = fast.replay(drifting, case.product), reference.replay(drifting, case.product)
+    got, expected = replay(drifting, case.product), reference.replay(drifting, case.product)
     steady = reference.replay(trace, case.product)
     np.testing.assert_allclose(got.mse, expected.mse, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(expected.server_model, steady.server_model)
@@ -278,7 +279,7 @@ def test_an_algorithm_outside_the_family_is_told_so() -> None:
     own = replace(LINEUP[0], name="mine", learner=IN_WORDS)
     assert not fast.in_family(own)
     with pytest.raises(AlgorithmError, match=r"^mine has rules of its own: the family knows"):
-        fast.replay(small_trace(0), own)
+        fast.Simulation.over(small_trace(0).sparse(), [own], "float64")
 
 
 def test_a_diverging_algorithm_does_not_hurt_its_neighbours() -> None:

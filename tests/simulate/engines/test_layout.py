@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from paofed.algorithms import algorithm
 from paofed.core.rules import Newest
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast import family as fast
+from paofed.simulate.engines.fast import engine as fast
 from paofed.simulate.engines.fast import kernels
 from paofed.simulate.montecarlo import run
 from paofed.world.realize import realize

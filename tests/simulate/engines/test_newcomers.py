@@ -13,7 +13,7 @@ import pytest
 from paofed.algorithms import Algorithm, algorithm
 from paofed.algorithms.base import Exchange
 from paofed.core.arrays import BoolArray, FloatArray
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.simulate.engines.reference import Info, State, ticks
 from paofed.world.trace import Trace
 from tests.natures import small_trace

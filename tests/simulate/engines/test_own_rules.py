@@ -10,9 +10,10 @@ from paofed import algorithm, replay, run
 from paofed.algorithms.base import Exchange
 from paofed.checks import check_one
 from paofed.core.arrays import FloatArray
-from paofed.core.metrics import Traffic, curve_ticks
+from paofed.core.metrics import curve_ticks
 from paofed.core.parts import Bytes, Channel, Part, Stamp, keys_of, silence
 from paofed.core.selection import Windows
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError
 from paofed.simulate.engines.reference import ticks
 from paofed.world.realize import realize

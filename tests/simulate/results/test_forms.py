@@ -13,12 +13,14 @@ from paofed.errors import FileError, InputError
 from paofed.simulate.results.forms import RESULT
 from paofed.simulate.results.lives import Lives
 from paofed.simulate.results.progressive import ColdStart, LabelShares, Progressive
-from paofed.simulate.results.result import Clean, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import Clean
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.world_result import WorldResult
-from tests.simulate.results.test_result import COUNTS, TWO_RUNS, made
+from tests.simulate.results.test_result import COUNTS, DESCRIBED, TWO_RUNS, made
 
 NO_TABLE = "no table: expected one over a table, whose columns devices measure"
+UNTOLD = {key: value for key, value in DESCRIBED.items() if key != "learns_by"}
 FALLING = np.broadcast_to(COUNTS[:, 3::-1], (2, 1, 7, 4))
 
 
@@ -61,7 +63,9 @@ OVER_A_TABLE = TableResult(
             "stream": {"kind": "table", "file": "readings.csv", "target": "y"},
         },
         "table": {
+            "sha256": "0" * 64,
             "facts": [],
+            "inputs": [],
             "recipes": [],
             "columns": [],
             "ranges": [],
@@ -70,7 +74,6 @@ OVER_A_TABLE = TableResult(
             "tick": 3600.0,
         },
         "baselines": ["last value"],
-        "apart": [],
     },
     ticks=TWO_RUNS.ticks,
     mse=TWO_RUNS.mse,
@@ -233,8 +236,29 @@ def test_a_file_that_is_nonsense_inside(tmp_path: Path, name: str, array: Any, t
     ("path", "value", "told"),
     [
         (["algorithms"], [], "tells of 0 algorithms, but its arrays hold 1"),
-        (["algorithms"], [{"name": "u1", "step_size": -1}], "the step size of u1 is -1: expected"),
-        (["algorithms"], [{"name": 1}], "its provenance.algorithms[0].name is missing or of"),
+        (["algorithms"], [{**DESCRIBED, "step_size": -1}], "step size of pao-fed-u1 is -1: expect"),
+        (
+            ["algorithms"],
+            [{**DESCRIBED, "name": 1}],
+            "its provenance.algorithms[0].name is missing",
+        ),
+        (["algorithms"], [{"name": "a"}], "its provenance.algorithms[0].downlink is missing or of"),
+        (
+            ["algorithms"],
+            [{**DESCRIBED, "learns_by": 1}],
+            "algorithms[0].learns_by is missing or of",
+        ),
+        (
+            ["algorithms"],
+            [UNTOLD],
+            "its provenance.algorithms[0].learns_by is missing or of another",
+        ),
+        (
+            ["scenario", "start"],
+            None,
+            "its provenance.scenario.start is missing or of another type",
+        ),
+        (["table", "sha256"], None, "its provenance.table.sha256 is missing or of another type"),
         (["runs_finished"], [0], "tells of 1 finished runs, but its arrays hold 2"),
         (["first_run"], -1, "its first run is -1: expected a whole number from 0 on"),
         (["cpus"], {"a": [0], "b": [2]}, "its types of processors are not those of its runs"),
@@ -264,7 +288,7 @@ def test_a_provenance_that_is_nonsense(
 def test_two_algorithms_of_one_name(tmp_path: Path) -> None:
     arrays = saved(tmp_path, made([[[1.0] * 4] * 2]))
     about = json.loads(str(arrays["provenance"]))
-    about["algorithms"] = [{"name": "a"}, {"name": "a"}]
+    about["algorithms"][1] = about["algorithms"][0]
     arrays["provenance"] = np.array(json.dumps(about))
     assert "two algorithms of the same name" in refusal(tmp_path, arrays)
 

@@ -12,7 +12,8 @@ from paofed.algorithms import OURS
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.citing import ALWAYS, cited, entries
-from paofed.simulate.results.result import SENT_COLUMNS, Result
+from paofed.simulate.results.result import Result
+from paofed.simulate.results.runs import SENT_COLUMNS
 from tests.natures import small_scenario
 
 ROOT = Path(__file__).parents[3]
@@ -68,6 +69,13 @@ def test_a_table_for_latex_has_paired_intervals(result: Result) -> None:
     assert result.to_latex(tariff="mqtt").splitlines() == lines
     with pytest.raises(InputError, match="unknown algorithm 'fedsgd'"):
         result.to_latex("fedsgd")
+
+
+def test_without_any_error_nothing_has_diverged(result: Result) -> None:
+    exact = replace(result, mse=np.zeros_like(result.mse))
+    for shown in (exact.to_latex(), repr(exact), exact._repr_html_()):
+        assert re.search("[-\u2212]inf", shown)
+    assert "diverged" not in repr(exact) + exact._repr_html_()
 
 
 def test_names_cannot_break_latex_and_diverged_runs_are_told(result: Result) -> None:

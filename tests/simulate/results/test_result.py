@@ -7,13 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paofed.core.metrics import Traffic, curve_ticks
+from paofed.algorithms import algorithm
+from paofed.core.metrics import curve_ticks
 from paofed.core.tariffs import Tariff
+from paofed.core.traffic import Traffic
 from paofed.errors import FileError, InputError
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.world_result import WorldResult
 from tests.natures import small_trace
 
+# What a result says of an algorithm, whatever it is called.
+DESCRIBED = algorithm("pao-fed-u1").describe()
 # By tick, a contact more, with 10 coordinates up and 15 down.
 COUNTS = np.stack(Traffic.of_floats(np.arange(1, 101), 10, 15))
 
@@ -31,9 +35,13 @@ def made(mse: list[list[list[float]]], ticks: int = 4) -> WorldResult:
                 "features": 3,
                 "step_size": 0.4,
                 "kernel_width": 1.0,
+                "linear": False,
+                "start": "zeros",
+                "newcomers": "windows",
+                "personal": False,
                 "stream": {},
             },
-            "algorithms": [{"name": name} for name in names],
+            "algorithms": [{**DESCRIBED, "name": name} for name in names],
             "seed": 0,
             "same_world": False,
             "first_run": 0,
@@ -44,6 +52,8 @@ def made(mse: list[list[list[float]]], ticks: int = 4) -> WorldResult:
             "refused": {},
             "precision": "float32",
             "table": None,
+            "baselines": [],
+            "apart": [],
             "versions": {"paofed": "0"},
         },
         ticks=np.arange(ticks),

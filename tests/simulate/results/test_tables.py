@@ -13,7 +13,7 @@ import pytest
 
 from paofed.errors import InputError
 from paofed.simulate.montecarlo import run
-from paofed.simulate.results.result import SENT_COLUMNS
+from paofed.simulate.results.runs import SENT_COLUMNS
 from paofed.simulate.results.table_result import TableResult
 from paofed.simulate.results.tables import TableOf
 from tests.effort import long

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, options_of
+from paofed.algorithms import ALGORITHMS, Algorithm, algorithm, made, options_of
 from paofed.core.arrays import FloatArray
-from paofed.core.parts import Weights
+from paofed.core.parts import told
+from paofed.core.starting import device_from, whole
 from paofed.errors import InputError
 from paofed.simulate.engines import reference
 from paofed.simulate.engines.fast import family as fast
@@ -74,8 +75,11 @@ def newcomer(trace: Trace, method: Algorithm, way: str, device: int, start: int)
         errors[info.tick] = (info.errors[0, info.client == device] ** 2).sum()
         if info.tick == start - 1 and way != "old":
             state.newcomers.discard(device)
+            learner, server = state.method.learner, state.method.server
+            state.devices[device] = device_from(method.name, learner, trace.start)
             if way == "whole":
-                state.devices[device] = Weights(state.server)
+                every = whole(told(server, state.rule))
+                state.devices[device] = learner.merge(state.devices[device], every)
     assert way == "old" or not errors[:start].any()
     return errors[start:]
 
@@ -143,7 +147,36 @@ def test_a_newcomer_may_be_later_than_anybody_before_it(tmp_path: Path) -> None:
     assert_literal(run(scenario, LINEUP, cold_starts=2), scenario, 1)
 
 
-def test_algorithms_outside_the_family_are_left_out(tmp_path: Path) -> None:
+SUMS = made("fed-ridge", {"shared": 100, "most": 4})
+TWO_SPEED = made("pao-fed-u1", {"learner": "two-speed"})
+
+
+@pytest.mark.parametrize("labels", [None, {"late": 2, "share": 0.8}])
+def test_newcomers_to_fleets_with_rules_of_their_own(
+    labels: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    lines = []
+    for line in daily(3, 90):  # a target that follows the inputs
+        device, day, _, one, other = line.split(",")
+        lines.append(f"{device},{day},{float(one) - float(other) / 2},{one},{other}")
+    # The reference's trace knows no calibration period, of which the server would have sums.
+    scenario = over_days(tmp_path, with_gaps(lines), start="zeros", labels=labels)
+    lineup = [SUMS, TWO_SPEED]
+    found = joined(run(scenario, lineup, cold_starts=2, precision="float64"))
+    assert found.algorithms.tolist() == [method.name for method in lineup]
+    trace = realize(scenario)
+    for a, method in enumerate(lineup):
+        for v, way in enumerate(WAYS):
+            for s, start in enumerate(found.starts.tolist()):
+                literal = np.cumsum(newcomer(trace, method, way, 1, start))[found.horizons - 1]
+                what = f"{method.name}, {way}, from tick {start} on"
+                np.testing.assert_allclose(
+                    found.errors[0, a, v, s, 1], literal, rtol=1e-9, err_msg=what
+                )
+        assert not np.allclose(found.errors[0, a, 0], found.errors[0, a, 1])
+
+
+def test_algorithms_that_cannot_be_compiled_are_left_out(tmp_path: Path) -> None:
     scenario = over_days(tmp_path, daily(2, 60))
     result = run(scenario, [OWN, U1], cold_starts=2)
     assert result.algorithms == ["own", "pao-fed-u1"]
@@ -225,7 +258,7 @@ def test_a_silent_device_does_not_join(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"cold_starts": -1}, "cold_starts is -1: expected a whole number from 0 on"),
-        ({"cold_starts": 1, "methods": [OWN]}, "none of these algorithms has them: add one that"),
+        ({"cold_starts": 1, "methods": [OWN]}, "none of these can: add one that"),
     ],
 )
 def test_cold_starts_that_cannot_be(tmp_path: Path, options: dict[str, Any], says: str) -> None:

@@ -102,7 +102,9 @@ def test_what_is_no_share_is_refused(scenario: Scenario, shares: list[Any]) -> N
 def test_other_requests_that_cannot_be_met(scenario: Scenario) -> None:
     with pytest.raises(InputError, match="expected each share once"):
         ran(scenario, [0.1, 0.1])
-    with pytest.raises(InputError, match="label_shares are for runs over a table"):
+    with pytest.raises(
+        InputError, match=r"label_shares is \[.*\], but shares are for runs over a table"
+    ):
         run(small_scenario(), "pao-fed-u1", label_shares=[0.1])
 
 

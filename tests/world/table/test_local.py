@@ -85,7 +85,7 @@ def test_a_time_that_no_clock_showed(tmp_path: Path) -> None:
 
 def test_plain_numbers_have_no_zone(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", [f"d0,{n},1,2" for n in range(9)], HEADER)
-    with pytest.raises(InputError, match="`zone` is 'Europe/Oslo', but times are plain numbers"):
+    with pytest.raises(InputError, match="zone is 'Europe/Oslo', but times are plain numbers"):
         read(table(path, inputs=["a"], zone="Europe/Oslo"))
 
 

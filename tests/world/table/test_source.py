@@ -189,7 +189,7 @@ def test_what_is_neither_words_nor_numbers(tmp_path: Path, values: pl.Series) ->
 
 def test_parquet_has_no_separator(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"`separator` is ';', but t\.parquet is no CSV"):
+    with pytest.raises(InputError, match=r"separator is ';', but t\.parquet is no CSV"):
         source(tmp_path / "t.parquet", "a", separator=";")
 
 

@@ -178,13 +178,13 @@ def test_a_tick_can_be_given() -> None:
     [("soon", True), ("1h", False), ("0", False), ("nan", False)],
 )
 def test_what_is_no_tick(tick: str, calendar: bool) -> None:
-    with pytest.raises(InputError, match=f"`tick` is '{tick}': expected a"):
+    with pytest.raises(InputError, match=f"tick is '{tick}': expected a"):
         timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, tick)
 
 
 @pytest.mark.parametrize("tick", ["9" * 400 + "d", "0.0h"])
 def test_a_length_that_no_tick_has(tick: str) -> None:
-    with pytest.raises(InputError, match=r"`tick` is '[0.9]+h?.*: expected a length such as 15min"):
+    with pytest.raises(InputError, match=r"tick is '[0.9]+h?.*: expected a length such as 15min"):
         timeline(Times(ONE + np.array([0.0, 1, 2, 0]), calendar=True), DEVICES, tick)
 
 
@@ -305,11 +305,11 @@ def test_no_clock_shows_the_ends_of_the_calendar(tmp_path: Path, zone: str, end:
 def test_a_form_that_nobody_asks_for_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["2024,5,1"], "year,month,day")
     with pytest.raises(
-        InputError, match="`time_format` is '%Y', but columns of a calendar need none"
+        InputError, match="time_format is '%Y', but columns of a calendar need none"
     ):
         times(path, "year", "month", "day", form="%Y")
     pl.DataFrame({"t": [datetime(2024, 5, 1)]}).write_parquet(tmp_path / "t.parquet")  # noqa: DTZ001
-    with pytest.raises(InputError, match="`time_format` is 'unix', but a column of times"):
+    with pytest.raises(InputError, match="time_format is 'unix', but a column of times"):
         times(tmp_path / "t.parquet", "t", form="unix")
 
 
@@ -346,7 +346,7 @@ def test_moments_of_plain_numbers() -> None:
 )
 def test_what_is_no_moment(text: str, calendar: bool) -> None:
     line = timeline(Times(np.array([0.0, 1, 2, 0]), calendar), DEVICES, None)
-    with pytest.raises(InputError, match=f"`calibration` is '{text}': expected a"):
+    with pytest.raises(InputError, match=f"calibration is '{text}': expected a"):
         line.moment(text, "calibration")
 
 

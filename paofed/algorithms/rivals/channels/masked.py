@@ -38,5 +38,8 @@ def send(shared: int, w: FloatArray, memory: tuple[()], stamp: Stamp) -> tuple[P
 
 def masked(*, shared: int = 4) -> Algorithm:
     """PAO-Fed-U1 with a mask drawn for every message in place of a window, up and down."""
-    mask = Channel(send=partial(send, count("shared", shared)))
+    mask = Channel(
+        send=partial(send, count("shared", shared)),
+        why_not="its masks take no turns: the messages of one sample leave out some of the model",
+    )
     return replace(pao_fed("u1"), name="masked", downlink=mask, uplink=mask)

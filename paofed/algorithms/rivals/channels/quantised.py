@@ -10,6 +10,7 @@ smaller differences to what the receiver holds, since a lost message would leave
 
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from paofed.algorithms.rivals.channels.encoding import (
 )
 from paofed.algorithms.rivals.options import count
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.parts import Bytes, Channel, Part, Stamp, draws
+from paofed.core.parts import Bytes, Channel, Part, Stamp, draws, rule_and_numbers
 from paofed.core.selection import Windows
 from paofed.errors import AlgorithmError
 
@@ -109,6 +110,22 @@ def quantised_window(shared: int, bits: int, ahead: int) -> Windows | Channel:
         waives=("values survive",),
         served=True,
     )
+
+
+class Quantised(NamedTuple):
+    """What tells a channel of quantised windows from others of its kind."""
+
+    shared: int
+    ahead: int
+    bits: int
+
+
+def as_quantised(channel: Channel) -> Quantised | None:
+    """Return the numbers with which `quantised_window` made a channel; None if it did not."""
+    found = [rule_and_numbers(rule) for rule in (channel.send, channel.encode, channel.decode)]
+    if [rule for rule, _ in found] != [send, encode, decode]:
+        return None
+    return Quantised(*found[-1][1])
 
 
 def quantised_windows(

@@ -29,7 +29,7 @@ from paofed.algorithms.rivals.channels.encoding import (
     largest,
 )
 from paofed.algorithms.rivals.channels.top_k import Told, begin
-from paofed.algorithms.rivals.options import OF_A_LINK, count
+from paofed.algorithms.rivals.options import FOR_EACH, OF_A_LINK, count
 from paofed.algorithms.rivals.steps import newest_steps
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Bytes, Channel, Message, Part, ServerRule, Stamp
@@ -180,5 +180,10 @@ def ternary(*, k: int = 4, down: int = 4) -> Algorithm:
     )
     # A message that repeats the server's values would be added to them, since the server takes it
     # as a change: so neither promise holds.
-    server = ServerRule(apply=apply, init=begin_heard, waives=("fixed point", "convex hull"))
+    server = ServerRule(
+        apply=apply,
+        init=begin_heard,
+        waives=("fixed point", "convex hull"),
+        why_not=FOR_EACH,
+    )
     return replace(pao_fed("u1", shared=down), name="ternary", uplink=uplink, server=server)

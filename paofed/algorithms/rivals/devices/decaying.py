@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import positive, row_of
+from paofed.algorithms.rivals.options import BY_THE_TICK, positive, row_of
 from paofed.core.arrays import FloatArray
 from paofed.core.parts import Learner, Weights
 from paofed.core.rules import lms_step
@@ -27,6 +27,6 @@ def decaying(*, shared: int | None = 4, half: float = 1000.0) -> Algorithm:
     """
     learner = Learner(
         learn=partial(learn, positive("half", half)),
-        why_not="its step depends on the tick, which a device cannot always know",
+        why_not=BY_THE_TICK,
     )
     return replace(row_of(shared), name="decaying", learner=learner)

@@ -64,6 +64,7 @@ def fed_prox(*, shared: int | None = None, pull: float = 0.01) -> Algorithm:
         init=begin,
         merge=merge,
         waives=("a step helps",),  # the pull may outweigh the sample
+        why_not="no live fleet has tried its pull yet",
     )
     row = replace(row_of(shared), name="fed-prox", learner=learner, learns_while_away=True)
     return replace(row, exchange="single") if shared is None else row

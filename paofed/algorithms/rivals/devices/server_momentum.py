@@ -56,5 +56,6 @@ def server_momentum(
         init=begin,
         # A model that moves goes on, also from a fixed point and out of the hull.
         waives=("fixed point", "convex hull"),
+        why_not="it is ahead only where a contact has two round trips, and a live one has one",
     )
     return replace(row_of(shared), name="server-momentum", server=server)

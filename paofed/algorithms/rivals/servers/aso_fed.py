@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paofed.algorithms.base import Algorithm
-from paofed.algorithms.rivals.options import FOR_EACH, count, number, row_of
+from paofed.algorithms.rivals.options import BY_THE_TICK, FOR_EACH, count, number, row_of
 from paofed.algorithms.rivals.steps import KEPT, left_behind, no_past, started_from
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.parts import Learner, Message, Part, ServerRule, Stamp, placed
@@ -140,6 +140,7 @@ def aso_fed(
         init=begin_device,
         merge=merge,
         waives=("a step helps",),
+        why_not=BY_THE_TICK,
     )
     server = ServerRule(
         apply=shared_out,

@@ -10,12 +10,15 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.metrics import curve_ticks
 from paofed.simulate.engines.fast import kernels, layout
+from paofed.simulate.engines.fast.nature import drawn_nature, wrong_of
+from paofed.simulate.engines.fast.records import Nature
 from paofed.simulate.engines.task import Place
 from paofed.simulate.results.outcome import Outcome, RunRecord
 from paofed.simulate.results.places import Places, Tally
 from paofed.simulate.stopping import Report, ignored
 from paofed.world.realize import World, half_width_of, make_world, world_key
 from paofed.world.realize_samples import realize_samples
+from paofed.world.scenario import Scenario
 from paofed.world.table.door import read
 from paofed.world.table.spec import Table
 from paofed.world.trace import SparseTrace, Targets, Trace
@@ -74,7 +77,7 @@ def over_setting(
     setting: Setting,
     place: Place,
     listed: OverList,
-    drawn: Callable[[World], Compiled],
+    drawn: Callable[[Scenario, World, Nature], Compiled],
     report: Report,
     pool: Any = None,
     watch: Callable[[FloatArray], None] | None = None,
@@ -82,7 +85,7 @@ def over_setting(
     """Run compiled methods over one run, and return its record.
 
     Worlds of one's own, tables, and scenarios whose labels are rare or late are simulated by
-    `listed`, as a list of samples; any other scenario by `drawn`.
+    `listed`, as a list of samples; any other scenario by `drawn`, from its nature.
     """
     seed, world, run, every = (place[key] for key in ("seed", "world", "run", "every"))
     if isinstance(setting, SizedWorlds) or (
@@ -97,7 +100,8 @@ def over_setting(
         return follow(listed(samples, judged=True), setting.ticks, every, places, report, pool)
     else:
         made = make_world(setting, seed, world)
-        simulation = drawn(made)
+        wrong = wrong_of(setting, seed=seed, world=world, run=run)
+        simulation = drawn(setting, made, drawn_nature(setting, made, run, wrong))
         test = Judge(made.fourier_map, made.x_test, made.test_targets)
     return record(simulation, setting.ticks, every, test, report, pool, watch)
 

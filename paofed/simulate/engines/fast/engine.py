@@ -8,11 +8,14 @@ from functools import partial
 import numpy as np
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
+from paofed.core.parts import keys_of
 from paofed.errors import AlgorithmError, RuleError
 from paofed.simulate.engines import Engine, reference
 from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.compiling import note_compilation
+from paofed.simulate.engines.fast.curves import outcome
 from paofed.simulate.engines.fast.own import simulation as own
 from paofed.simulate.engines.fast.own.compiler import refusal
 from paofed.simulate.engines.fast.own.method_run import BrokenRuleError
@@ -35,20 +38,18 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
     seed: int = 0,
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
-    settled = family.settle(resolve(method), step_size, max_age)
+    settled = family.settle(resolve(method), *REPLAYED)
     if family.in_family(settled):
-        return family.replay(trace, settled)
+        return outcome(family.Simulation.over(trace.sparse(), [settled], "float64"), trace)
     if (reason := refusal(settled)) is not None:
         raise AlgorithmError(f"{settled.name}: {reason}; use the reference engine")
     settled.require_fits(trace.features)
     again = partial(reference.replay, trace, settled, seed=seed)
     with _told_by_the_reference([settled], lambda _: again()):
-        return own.replay(trace, settled, seed)
+        return outcome(own.General.over(trace.sparse(), [settled], keys_of(seed)), trace)
 
 
 def on_threads(task: Task, report: Report) -> Iterator[tuple[int, RunRecord]]:

@@ -10,26 +10,26 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paofed.algorithms import Algorithm
-from paofed.algorithms.setup import resolve
 from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast import kernels, layout
-from paofed.simulate.engines.fast.curves import outcome, over_setting
-from paofed.simulate.engines.fast.nature import ages_of, drawn_nature, moment, traced, wrong_of
+from paofed.simulate.engines.fast.curves import over_setting
+from paofed.simulate.engines.fast.nature import ages_of, moment, traced
 from paofed.simulate.engines.fast.records import FamilyModels, Moment, Nature
 from paofed.simulate.engines.task import Place
-from paofed.simulate.results.outcome import Outcome, RunRecord
+from paofed.simulate.results.outcome import RunRecord
+from paofed.simulate.stopping import Report
 from paofed.world.realize import World
 from paofed.world.scenario import Scenario
-from paofed.world.trace import SparseTrace, Trace
+from paofed.world.trace import SparseTrace
 from paofed.world.worlds import Setting
 
 _Record = TypeVar("_Record", FamilyModels, Moment)
@@ -45,14 +45,11 @@ def run(
     scenario: Setting,
     methods: Sequence[Algorithm],
     *,
-    seed: int,
-    world: int,
-    run: int,
-    every: int,
     precision: Precision,
-    report: Callable[[float], None],
+    report: Report,
     pool: "ThreadPool | None" = None,
     watch: Callable[[FloatArray], None] | None = None,
+    **place: Unpack[Place],
 ) -> RunRecord:
     """Run algorithms over one run of one world; the kernels draw samples where the world has laws.
 
@@ -64,32 +61,13 @@ def run(
     def listed(samples: SparseTrace, *, judged: bool) -> Simulation:
         return Simulation.over(samples, settled, precision, judged=judged)
 
-    def drawn(made: World) -> Simulation:
-        # Worlds of one's own never get here: they are lists of samples.
-        law = cast(Scenario, scenario)
-        wrong = wrong_of(law, seed=seed, world=world, run=run)
-        nature, ages = drawn_nature(law, made, run, wrong), ages_of(law)
+    def drawn(law: Scenario, made: World, nature: Nature) -> Simulation:
         return Simulation(
-            settled, nature, ages, made.fourier_map, law.clients, precision,
+            settled, nature, ages_of(law), made.fourier_map, law.clients, precision,
             newcomers_whole=law.newcomers == "whole",
         )  # fmt: skip
 
-    place = Place(seed=seed, world=world, run=run, every=every)
     return over_setting(scenario, place, listed, drawn, report, pool, watch)
-
-
-def replay(
-    trace: Trace,
-    method: str | Algorithm,
-    *,
-    step_size: float = 0.4,
-    max_age: int = 10,
-    seed: int = 0,  # noqa: ARG001 (an engine's interface; the family draws no numbers)
-) -> Outcome:
-    """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
-    settled = settle(resolve(method), step_size, max_age)
-    simulation = Simulation.over(trace.sparse(), [settled], "float64")
-    return outcome(simulation, trace)
 
 
 def settle(method: Algorithm, step_size: float, max_age: int) -> Algorithm:

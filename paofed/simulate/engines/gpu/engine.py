@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from paofed.algorithms import Algorithm
+from paofed.algorithms.base import REPLAYED
 from paofed.algorithms.setup import resolve
 from paofed.core.metrics import curve_ticks
 from paofed.errors import AlgorithmError, InputError
@@ -51,12 +52,10 @@ def replay(
     trace: Trace,
     method: str | Algorithm,
     *,
-    step_size: float = 0.4,
-    max_age: int = 10,
     seed: int = 0,  # noqa: ARG001 (an engine's interface; the family draws no numbers)
 ) -> Outcome:
     """Run an algorithm over a trace in float64, as the reference engine's `replay` does."""
-    settled = family.settle(resolve(method), step_size, max_age)
+    settled = family.settle(resolve(method), *REPLAYED)
     if (reason := refuses(settled)) is not None:
         raise AlgorithmError(f"{settled.name}: {reason}; or use the fast engine")
     if trace.newcomers_whole[0]:

@@ -8,7 +8,8 @@ from numba import cuda
 
 from paofed.algorithms import Algorithm
 from paofed.core.arrays import FloatArray, IntArray
-from paofed.core.metrics import Traffic, curve_ticks
+from paofed.core.metrics import curve_ticks
+from paofed.core.traffic import Traffic
 from paofed.errors import InputError
 from paofed.simulate.engines import Precision
 from paofed.simulate.engines.fast.kernels import LIVE

@@ -10,7 +10,7 @@ from paofed.algorithms import algorithm
 from paofed.algorithms.rivals.servers import SERVERS
 from paofed.algorithms.setup import resolve
 from paofed.checks import PROMISES, check_algorithm, check_one
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 from paofed.errors import AlgorithmError, ContractError
 from paofed.simulate.engines import engine_of
 from paofed.simulate.engines.reference import replay

@@ -16,18 +16,16 @@ from paofed.errors import InputError
 from paofed.live.fleet.settings import Settings
 from paofed.live.server.concerns import Trouble
 from paofed.live.server.prometheus import prometheus
-from paofed.live.server.status import DeviceStatus, ServiceStatus, Status
+from paofed.live.server.status import Status
 from paofed.live.server.status import asked as status_of
 from paofed.live.server.web.listener import Listener
 from paofed.live.server.web.site import Ask, of_health
 from tests.live.brokers import PATIENCE, until
 from tests.live.fleets import records, server, update
+from tests.live.server.states import DEVICE, SERVICE
 from tests.ports import free_port
 
 HOST = "127.0.0.1"
-SERVICE = ServiceStatus(
-    seconds=5.0, problems=(), dropped=0, clock_jumps=0, bytes_received=10, bytes_sent=20
-)
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -74,20 +72,7 @@ def test_a_fleet_with_problems_is_not_and_says_why() -> None:
 
 def test_a_broken_device_is_named_and_the_fleet_is_healthy_without_it() -> None:
     fault = Trouble("aside", 12, "is set aside")
-    device = DeviceStatus(
-        device=3,
-        label="north",
-        standing="aside",
-        last_seen=40,
-        messages=9,
-        refused_in_a_row=0,
-        refused=0,
-        left_out=0,
-        implausible=0,
-        error=None,
-        usual_gap=1.0,
-        faults=(fault,),
-    )
+    device = replace(DEVICE, device=3, standing="aside", faults=(fault,))
     with shown(HOST, 0, lambda: replace(status(), devices=(device,))) as monitor:
         code, _, text = asked(monitor, "/health")
     assert code == 200

@@ -9,7 +9,8 @@ import pytest
 
 from paofed import predictor
 from paofed.live.model.fleet_model import FleetModel
-from paofed.live.server.validation import Validated, validation_of
+from paofed.live.model.validated import Validated
+from paofed.live.server.validation import validation_of
 from paofed.live.server.web import predictions
 from paofed.live.server.web.answers import Answer, Fields, Question
 from tests.live.fleets import manifest

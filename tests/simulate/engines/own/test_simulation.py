@@ -15,7 +15,6 @@ from paofed.core.parts import Learner, Weights
 from paofed.core.rules import LMS
 from paofed.errors import InputError
 from paofed.simulate.engines import engine_of, reference
-from paofed.simulate.engines.fast import family
 from paofed.simulate.engines.fast.own import samples
 from paofed.simulate.montecarlo import run
 from paofed.simulate.results.table_result import TableResult
@@ -41,7 +40,7 @@ def test_both_forms_of_the_paper_s_rows_agree(
 ) -> None:
     assume(case.shared != 7 or not beginning["linear"])  # 7 is the whole model without them alone
     trace = small_trace(seed, ticks=90, features=7, available=0.3, lost=lost, **beginning)
-    equal(in_general_form(trace, case.product), family.replay(trace, case.product))
+    equal(in_general_form(trace, case.product), FAST.replay(trace, case.product))
 
 
 @settings(max_examples=effort(everyday=6, thorough=40))
@@ -66,9 +65,10 @@ def test_a_method_of_its_own_equals_the_reference(
     beginning: dict[str, bool],
 ) -> None:
     trace = small_trace(seed, ticks=70, features=9, available=0.5, lost=lost, **beginning)
-    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, learns_while_away=away)
-    got = FAST.replay(trace, method, step_size=0.3, seed=seed)
-    expected = reference.replay(trace, method, step_size=0.3, seed=seed)
+    method = replace(OWN, exchange=exchange, subset=subset, max_age=max_age, step_size=0.3)
+    method = replace(method, learns_while_away=away)
+    got = FAST.replay(trace, method, seed=seed)
+    expected = reference.replay(trace, method, seed=seed)
     assert expected.traffic[:, -1].all()
     equal(got, expected)
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from paofed.algorithms import Algorithm
-from paofed.core import parts, selection
+from paofed.core import parts, selection, starting
 from paofed.core.bounded import Bounded
 from paofed.core.parts import (
     LEFT_ALONE,
@@ -47,7 +47,7 @@ Kernel = Callable[..., int]
 
 _LOCK = threading.Lock()
 # The modules of which kernels are made, beside the rules.
-_PACKAGE = family_kernels, kernels, overloads, rules, parts, selection
+_PACKAGE = family_kernels, kernels, overloads, rules, parts, selection, starting
 
 
 def refusal(method: Algorithm) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from paofed.core import starting
 from paofed.core.parts import LARGEST, Message, Part
 from paofed.core.selection import window
 
@@ -138,10 +139,7 @@ def windowed(w: Any, windows: Any, stamp: Any) -> Any:
     return Part(coordinates, values)
 
 
-@_inner
-def whole(w: Any) -> Any:
-    """Return a whole model as a part (paofed.core.starting.whole)."""
-    return Part(np.arange(w.size), w.copy())
+whole = _inner(starting.whole)
 
 
 @_inner
@@ -162,12 +160,6 @@ def others(part: Any, heard: Any) -> Any:
             coordinates[place], values[place] = part.coordinates[j], part.values[j]
             place += 1
     return Part(coordinates, values)
-
-
-@_inner
-def nothing() -> Any:
-    """Return the empty part of a newcomer's message."""
-    return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 @_inner

@@ -5,8 +5,9 @@ takes them as arguments.
 """
 
 from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +17,17 @@ from paofed.core import bounded
 from paofed.core.arrays import BoolArray, FloatArray
 from paofed.core.bounded import Bounded
 from paofed.core.features import FourierMap
-from paofed.core.metrics import Traffic
 from paofed.core.parts import (
     Calibration,
     Channel,
     Keys,
     ServerRule,
+    State,
     ToldSizes,
     overwrite,
     rule_and_numbers,
     tells_model,
+    told,
     told_sizes,
     weights,
 )
@@ -33,6 +35,8 @@ from paofed.core.rules import LMS, Newest
 from paofed.core.selection import Windows, pick
 from paofed.core.staleness import weight_of
 from paofed.core.starting import device_from, server_from
+from paofed.core.starting import whole as all_of
+from paofed.core.traffic import Traffic
 from paofed.errors import in_one_line
 from paofed.memory import require_memory
 from paofed.simulate.engines.fast import layout
@@ -160,13 +164,14 @@ class MethodRun:
         heard: int | None = None,
     ) -> None:
         sizes = told_sizes(method.learner, method.server, features)
-        self._kernel, self._subset, self._up_size = kernel, method.subset, sizes.up
+        self._kernel, self._subset, self._sizes = kernel, method.subset, sizes
         # Only a part of the server's model can hold coordinates that are a device's own.
         heard = heard if heard is not None and tells_model(method.server) else sizes.down
         self._numbers = _numbers(method, sizes, keys, step_size, max_age, heard)
         start, name = np.zeros(features) if start is None else start, method.name
+        self._method, self._start = method, start
         self._learner = _stack(device_from(name, method.learner, start), clients)
-        self.name, self._rule = name, guarded(method, features, clients).server
+        self.name, self._parts = name, guarded(method, features, clients)
         server = server_from(name, method.server, clients, start, calibration, fourier_map)
         self._server_type = type(server)
         self._server = tuple(np.array(a) for a in server)
@@ -187,11 +192,43 @@ class MethodRun:
     @property
     def model(self) -> FloatArray:
         """Return the server's model."""
-        return self._rule.model(self._server_type(*self._server))
+        return self._parts.server.model(self._server_state)
+
+    @property
+    def _server_state(self) -> State:
+        return self._server_type(*self._server)
+
+    def branch(self, judged: int) -> Self:
+        """Copy this run with all its states; from now on, errors of so many samples are kept."""
+        other = copy(self)
+        for name in ("_learner", "_server", "_up", "_down"):
+            setattr(other, name, tuple(a.copy() for a in getattr(self, name)))
+        other._joined = self._joined.copy()
+        other._flight = Flight(*(a.copy() for a in self._flight))
+        other.tally = Counters(*(a.copy() for a in self.tally))._replace(
+            judged=np.zeros((2, judged))
+        )
+        return other
+
+    def join(self, client: int, *, whole: bool) -> None:
+        """Let a client join now: with all that the server tells, or as the fleet began."""
+        method, sizes = self._method, self._sizes
+        device = device_from(self.name, method.learner, self._start)
+        if whole:
+            every = all_of(told(self._parts.server, self._server_state))
+            device = self._parts.learner.merge(device, every)
+        for states, state in (
+            (self._learner, device),
+            (self._up, method.uplink.init(sizes.up)),
+            (self._down, method.downlink.init(sizes.down)),
+        ):
+            for arrays, first in zip(states, state, strict=True):
+                arrays[client] = first
+        self._joined[client] = True
 
     def advance(self, samples: Stretch, lottery: FloatArray | None = None) -> None:
         """Run over some samples; where the server picks, `lottery` decides whom."""
-        self._flight = _with_room(self._flight, samples, self._up_size)
+        self._flight = _with_room(self._flight, samples, self._sizes.up)
         if self._subset is not None and lottery is not None:
             samples = samples._replace(joins=_picked(samples, lottery, self._subset))
         arguments = (

@@ -20,7 +20,6 @@ from numba.core.typing.typeof import typeof_impl
 from numba.extending import models, overload, overload_method, register_model
 
 from paofed.core import parts, selection
-from paofed.core.parts import Part
 from paofed.core.selection import Windows
 from paofed.simulate.engines.fast.kernels import philox
 from paofed.simulate.engines.fast.own.kernels import window_at
@@ -56,10 +55,7 @@ def _placed(w: Any, part: Any) -> Any:  # noqa: ARG001 (likewise)
 
 @overload(parts.silence)
 def _silence() -> Any:
-    def silence() -> Any:
-        return Part(np.zeros(0, dtype=np.int64), np.zeros(0))
-
-    return silence
+    return parts.silence
 
 
 @overload(selection.window)

@@ -20,7 +20,7 @@ from numba import njit
 from numba.core.registry import CPUDispatcher
 
 from paofed.core import parts, selection
-from paofed.digest import digest
+from paofed.digest import codes_in, digest
 from paofed.errors import InputError
 
 # Each of these functions has a form for numba in `overloads`, beside this file.
@@ -106,7 +106,7 @@ def _cells(rule: types.FunctionType, known: dict[str, Any]) -> tuple[types.CellT
 
 def _globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the global names that a function's code uses, with their values."""
-    for code in _codes(function.__code__):
+    for code in codes_in(function.__code__):
         for instruction in dis.get_instructions(code):
             if instruction.opname == "LOAD_GLOBAL":
                 name = instruction.argval
@@ -114,13 +114,6 @@ def _globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
                     yield name, function.__globals__[name]
                 elif not hasattr(builtins, name):
                     raise NotCompiledError(f"{function.__qualname__} speaks of an unknown {name}")
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 def told_apart(*rules: Any) -> str:

@@ -4,7 +4,8 @@ The same as paofed.simulate.engines.reference, and for the paper's rows as `fami
 """
 
 from collections.abc import Sequence
-from typing import Self, cast
+from copy import copy
+from typing import Self, Unpack
 
 import numpy as np
 
@@ -13,18 +14,18 @@ from paofed.core.arrays import FloatArray, IntArray
 from paofed.core.features import FourierMap
 from paofed.core.parts import Calibration, Keys, keys_of
 from paofed.simulate.engines import Precision
-from paofed.simulate.engines.fast.curves import outcome, over_setting
+from paofed.simulate.engines.fast.curves import over_setting
 from paofed.simulate.engines.fast.family import settle
-from paofed.simulate.engines.fast.nature import drawn_nature, wrong_of
 from paofed.simulate.engines.fast.own.compiler import kernel_of
 from paofed.simulate.engines.fast.own.method_run import MethodRun
 from paofed.simulate.engines.fast.own.samples import Drawn, Listed, SampleSource
+from paofed.simulate.engines.fast.records import Nature
 from paofed.simulate.engines.task import Place
-from paofed.simulate.results.outcome import Outcome, RunRecord
+from paofed.simulate.results.outcome import RunRecord
 from paofed.simulate.stopping import Report
 from paofed.world.realize import World
 from paofed.world.scenario import Scenario
-from paofed.world.trace import SparseTrace, Trace
+from paofed.world.trace import SparseTrace
 from paofed.world.worlds import Setting
 
 
@@ -32,38 +33,26 @@ def run(
     scenario: Setting,
     methods: Sequence[Algorithm],
     *,
-    seed: int,
-    world: int,
-    run: int,
-    every: int,
     precision: Precision,
     report: Report,
+    **place: Unpack[Place],
 ) -> RunRecord:
     """Run methods of one's own over one run of one world, as `family.run` does.
 
     Samples are mapped in the given precision; the methods' own rules compute in float64.
     """
     settled = [settle(m, scenario.step_size, scenario.max_age) for m in methods]
-    keys = keys_of(seed, world, run)
+    keys = keys_of(place["seed"], place["world"], place["run"])
 
     def listed(samples: SparseTrace, *, judged: bool) -> General:
         return General.over(samples, settled, keys, precision, judged=judged)
 
-    def drawn(made: World) -> General:
-        # Worlds of one's own never get here: they are lists of samples.
-        law = cast(Scenario, scenario)
-        nature = drawn_nature(law, made, run, wrong_of(law, seed=seed, world=world, run=run))
+    def drawn(law: Scenario, made: World, nature: Nature) -> General:
         source = Drawn(nature, made.fourier_map, law.clients, precision)
         whole = law.newcomers == "whole"
         return General(settled, source, law.clients, law.features, keys, newcomers_whole=whole)
 
-    place = Place(seed=seed, world=world, run=run, every=every)
     return over_setting(scenario, place, listed, drawn, report)
-
-
-def replay(trace: Trace, method: Algorithm, seed: int) -> Outcome:
-    """Run a method, whose step size and age limit are set, over a trace."""
-    return outcome(General.over(trace.sparse(), [method], keys_of(seed)), trace)
 
 
 class General:
@@ -113,6 +102,21 @@ class General:
             start=trace.start, calibration=trace.calibration, fourier_map=trace.fourier_map,
             newcomers_whole=trace.newcomers_whole, heard=trace.heard,
         )  # fmt: skip
+
+    def branch(self, trace: SparseTrace, precision: Precision) -> Self:
+        """Copy this simulation with the samples of another trace from now on.
+
+        The copy is judged on these samples.
+        """
+        other = copy(self)
+        other._source = Listed(trace, precision)
+        other._runs = [run.branch(judged=trace.y.size) for run in self._runs]
+        return other
+
+    def join(self, client: int, *, whole: bool) -> None:
+        """Let a client join now: with all that the server tells, or as the fleet began."""
+        for run in self._runs:
+            run.join(client, whole=whole)
 
     @property
     def server(self) -> FloatArray:

@@ -8,17 +8,17 @@ compiled. A flag is given as `bool(1)`: numba would compile a function anew for 
 
 from typing import NamedTuple
 
-from paofed.core.metrics import Traffic
+from paofed.core.traffic import Traffic
 
 _KERNEL = """
 import numpy as np
 from numba import njit
-from paofed.core.parts import SERVER, Stamp
+from paofed.core.parts import SERVER, Stamp, silence
 from paofed.simulate.engines.fast.compiling import kept
 from paofed.simulate.engines.fast.kernels import LIVE, PAPER, SINGLE
 from paofed.simulate.engines.fast.own.kernels import (
-    arrived, asks, copied, cut, depart, greetings, keep, lms, messages_of, moved, newest, nothing,
-    others, same_coordinates, same_values, unlike, updates, valid, whole, windowed
+    arrived, asks, copied, cut, depart, greetings, keep, lms, messages_of, moved, newest, others,
+    same_coordinates, same_values, unlike, updates, valid, whole, windowed
 )
 
 {counts} = range({count})  # the places of Traffic
@@ -57,7 +57,7 @@ def greet(numbers, learner, server, joined, flight, tally, k, n, age, lost):
     tally.traffic[MESSAGES_UP] += 1
     tally.traffic[CONTACTS] += 1
     if not lost:
-        depart(flight, nothing(), k, n, n + age, bool(0))
+        depart(flight, silence(), k, n, n + age, bool(0))
     # The answer counts with its contact.
     return share_whole(numbers, learner, server, joined, tally, k, bool(0))
 

@@ -11,34 +11,18 @@ from paofed.live.server.status import (
     DeviceStatus,
     FleetError,
     FleetShift,
-    ServiceStatus,
     Status,
 )
 from paofed.live.server.web.page.view import DOWN, LOOK, PROBLEM, WELL, verdict
 from tests.live.fleets import server
+from tests.live.server.states import DEVICE, SERVICE
 
-SERVICE = ServiceStatus(
-    seconds=500.0, problems=(), dropped=0, clock_jumps=0, bytes_received=1, bytes_sent=1
-)
 USUAL = FleetError(now=-12.34, usual=-12.0, worse_since=None, history=())
 
 
 def device(number: int, *kinds: str, **changes: Any) -> DeviceStatus:
-    plain = DeviceStatus(
-        device=number,
-        label=f"d{number}",
-        standing="member",
-        last_seen=40,
-        messages=9,
-        refused_in_a_row=0,
-        refused=0,
-        left_out=0,
-        implausible=0,
-        error=None,
-        usual_gap=1.0,
-        faults=tuple(Trouble(kind, 12, f"is {kind}") for kind in kinds),
-    )
-    return replace(plain, **changes)
+    faults = tuple(Trouble(kind, 12, f"is {kind}") for kind in kinds)
+    return replace(DEVICE, device=number, label=f"d{number}", faults=faults, **changes)
 
 
 def status(devices: Iterable[DeviceStatus], **changes: Any) -> Status:

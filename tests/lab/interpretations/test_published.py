@@ -14,7 +14,7 @@ from lab.interpretations.interpretations import AS_U1, INTERPRETATIONS
 from lab.interpretations.study import LABELS, STATEMENTS
 from paofed.simulate.results.estimates import Estimate
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 DATA = ROOT / "docs" / "data"
 DOCUMENT = (ROOT / "lab" / "interpretations" / "README.md").read_text(encoding="utf-8")
 
@@ -54,8 +54,8 @@ def steps() -> str:
     return "\n".join(lines)
 
 
-def test_every_statement_stands_under_every_reading() -> None:
-    assert list(ROWS) == [(claim.key, r.key) for claim in STATEMENTS for r in INTERPRETATIONS]
+def test_every_statement_stands_under_every_interpretation() -> None:
+    assert list(ROWS) == [(claim.key, i.key) for claim in STATEMENTS for i in INTERPRETATIONS]
     assert table() in DOCUMENT
 
 
@@ -69,7 +69,7 @@ def test_every_verdict_is_that_of_its_interval() -> None:
         assert row["verdict"] == Estimate(mean, low, high, int(row["runs"])).verdict
 
 
-def test_the_default_reading_says_what_the_reproduction_says() -> None:
+def test_the_default_interpretation_says_what_the_reproduction_says() -> None:
     """Two studies of the same worlds: the same numbers but for the rounding of threads."""
     claims = {row["claim"]: row for row in read("claims.csv")}
     for key in LABELS:
@@ -81,7 +81,7 @@ def test_the_default_reading_says_what_the_reproduction_says() -> None:
 def test_as_much_was_run_as_the_interpretations_say() -> None:
     for interpretation in INTERPRETATIONS:
         key, runs = interpretation.key, FULL.runs_of(interpretation)
-        used = {int(row["runs"]) for (_, r), row in ROWS.items() if r == key}
+        used = {int(row["runs"]) for (_, one), row in ROWS.items() if one == key}
         assert runs in used
         # Where an interpretation changes nothing, all runs are of the default.
         assert used <= {runs, FULL.runs}, key
