@@ -1,20 +1,27 @@
 """Say what contacts are worth over tables whose labels are rare, late or missing.
 
-Each method runs over each table under each law of labels. Its devices with labels are compared with
-the best way of being alone, those without with the best way that learns nothing, and both with the
-better batch fit and with the first of the methods, device by device. `python -m lab goals` judges
-the rows. An interrupt (Ctrl-C) keeps what was finished.
+Each method runs over each table under each law of labels. What is `auto` in its options is raced
+once for a table, on its calibration period, in which every sample has a label. Its devices with
+labels are compared with the best way of being alone, those without with the best way that learns
+nothing, and both with the better batch fit and with the first of the methods, device by device.
+`python -m lab goals` judges the rows. An interrupt (Ctrl-C) keeps what was finished.
 """
 
+import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from paofed.algorithms import Algorithm
 from paofed.algorithms.setup import Setup
 from paofed.cli.shared.progress import Progress, say
 from paofed.cli.shared.worlds import with_labels
+from paofed.experiments.candidates import asks
+from paofed.experiments.race.choosing import choose
+from paofed.experiments.race.race import race
+from paofed.experiments.race.record import Race
 from paofed.files import require_writable
 from paofed.report.run import tables
 from paofed.report.run.by_labels import by_labels
@@ -28,8 +35,8 @@ from paofed.words import counted
 from paofed.world.scenario import Scenario
 
 EXAMPLE = "python -m lab labels air-quality storms.toml --runs 4 --out labels.csv"
-METHODS = "pao-fed-u1:learner=two-speed,step_size=0.05", "fed-ridge"
-LAWS = "all", "10%", "late=24", "devices=25%"
+METHODS = "pao-fed-u1:learner=auto,step_size=auto", "fed-ridge"
+LAWS = "all", "10%", "late=1d", "devices=25%"
 # The best ways of being alone, and the pooled fits, that cost no time to speak of.
 BASELINES = [name for name in (*ALONE, *POOLED) if name not in ON_REQUEST]
 _WHERE = ShownColumn("table", "table"), ShownColumn("labels", "labels")
@@ -48,9 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "package)")  # fmt: skip
     add("--labels", nargs="+", default=[*LAWS], metavar="LAW",
         help="laws of labels, as `paofed run --labels` takes them; all: every sample has its label "
-        f"at once (default: {' '.join(LAWS).replace('%', '%%')})")  # fmt: skip
+        "at once; late=1d is a tick where times are plain numbers "
+        f"(default: {' '.join(LAWS).replace('%', '%%')})")  # fmt: skip
     add("--algorithm", nargs="+", default=[*METHODS], metavar="NAME",
-        help=f"methods with their options (default: {' '.join(METHODS)})")  # fmt: skip
+        help="methods with their options, `auto` for what a race is to choose (default: "
+        f"{' '.join(METHODS)})")  # fmt: skip
     add("--runs", type=int, default=4, metavar="R",
         help="number of runs over each table (default: %(default)s)")  # fmt: skip
     add(
@@ -67,34 +76,63 @@ def run(args: Namespace) -> int:
     scenarios = [Scenario.load(name) for name in args.scenarios]
     for scenario in scenarios:
         require_times(BASELINES, scenario.table)  # also refuses one without a table
-    methods = [Setup.of(name).algorithm() for name in args.algorithm]
+    setups = [Setup.of(name) for name in args.algorithm]
+    for setup in setups:
+        if not asks(setup):
+            setup.algorithm()
+    laws = [laws_over(args.labels, scenario) for scenario in scenarios]
     under = [
-        (law, with_labels(scenario, None if law == "all" else law))
-        for scenario, law in product(scenarios, args.labels)
+        [(law, with_labels(scenario, None if law == "all" else law)) for law in some]
+        for scenario, some in zip(scenarios, laws, strict=True)
     ]
     rows: list[list[Any]] = []
-    finished = 0
+    finished, runs = 0, len(scenarios) * len(args.labels)
     try:
-        for law, scenario in under:
-            told = f"{scenario.name}, labels {law}"
-            with Progress(told) as progress, engine_of(USUAL).announced(say):
-                found = simulate(scenario, methods, baselines=BASELINES, runs=args.runs,
-                    seed=args.seed, clean=False, workers=args.workers,
-                    report=progress)  # fmt: skip
-            worths = list(by_labels(TableResult.of(found).progressive))
-            rows += [
-                [scenario.name, law, *row, worth.first.gain, worth.first.name, worth.first.db]
-                for row, worth in zip(tables.by_labels(worths).rows, worths, strict=True)
-            ]
-            finished += 1
-            if args.out is not None:
-                _shown(rows).csv(args.out)
+        for scenario, some in zip(scenarios, under, strict=True):
+            methods = choose(setups, partial(_raced, scenario, args)).methods
+            for law, labelled in some:
+                rows += _rows(labelled, law, methods, args)
+                finished += 1
+                if args.out is not None:
+                    _shown(rows).csv(args.out)
     except KeyboardInterrupt:
         if not rows:
             raise
-        say(f"interrupted: kept what was finished, {finished} of {counted(len(under), 'run')}")
+        say(f"interrupted: kept what was finished, {finished} of {counted(runs, 'run')}")
     print(_shown(rows).text())
-    return 0 if finished == len(under) else 130
+    return 0 if finished == runs else 130
+
+
+def laws_over(laws: Sequence[str], scenario: Scenario) -> list[str]:
+    """Return the laws; where times are plain numbers, which have no days, a day is a tick."""
+    if scenario.tick_seconds is not None:
+        return [*laws]
+    return [re.sub(r"\blate=1d\b", "late=1", law) for law in laws]
+
+
+def _raced(scenario: Scenario, args: Namespace, setup: Setup) -> Race:
+    """Race for a setup, and say what was chosen."""
+    with Progress(f"{scenario.name}, a race") as progress, engine_of(USUAL).announced(say):
+        found = race(scenario, setup, seed=args.seed, workers=args.workers, report=progress)
+    say(f"{scenario.name}: {found.sentence}")
+    return found
+
+
+def _rows(
+    scenario: Scenario, law: str, methods: Sequence[Algorithm], args: Namespace
+) -> list[list[Any]]:
+    """Run the methods over a table under one law, and return what each is worth."""
+    with (
+        Progress(f"{scenario.name}, labels {law}") as progress,
+        engine_of(USUAL).announced(say),
+    ):
+        found = simulate(scenario, methods, baselines=BASELINES, runs=args.runs, seed=args.seed,
+            clean=False, workers=args.workers, report=progress)  # fmt: skip
+    worths = list(by_labels(TableResult.of(found).progressive))
+    return [
+        [scenario.name, law, *row, worth.first.gain, worth.first.name, worth.first.db]
+        for row, worth in zip(tables.by_labels(worths).rows, worths, strict=True)
+    ]
 
 
 def _shown(rows: Iterable[list[Any]]) -> ShownTable:

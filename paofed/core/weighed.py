@@ -118,8 +118,15 @@ def model(state: WeighedWeights) -> FloatArray:
     if state.record[SCORED] == 0.0:
         return state.w
     weights = weights_of(state.record)
-    mine: FloatArray = weights[0] * state.w + weights[1] * state.own + weights[2] * state.start
-    mine[mine.size - state.over.size :] += weights[2] * state.over
+    mine = np.zeros(state.w.size)
+    # What diverged long ago is no number any more, and has no weight.
+    if weights[0] > 0.0:
+        mine += weights[0] * state.w
+    if weights[1] > 0.0:
+        mine += weights[1] * state.own
+    if weights[2] > 0.0:
+        mine += weights[2] * state.start
+        mine[mine.size - state.over.size :] += weights[2] * state.over
     return mine
 
 

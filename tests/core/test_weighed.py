@@ -10,6 +10,7 @@ from paofed.algorithms.base import Exchange
 from paofed.checks import check_algorithm
 from paofed.core import two_speed
 from paofed.core.arrays import FloatArray
+from paofed.core.forecasts import WAITING
 from paofed.core.learners import Chosen, learner_of
 from paofed.core.local_model import local_model
 from paofed.core.parts import Part
@@ -20,6 +21,7 @@ from paofed.simulate.engines import reference
 from tests.natures import small_trace
 
 FEATURES, STEP = 40, 0.4
+WEEK = 7 * 24  # of hourly samples
 LEARNER = learner_of(Chosen("weighed"))
 ROW = algorithm("pao-fed-u1", learner="weighed")
 
@@ -117,21 +119,26 @@ def prequential(late: int, told: FloatArray | None) -> tuple[FloatArray, float]:
     The targets follow a level that wanders, so that the forecasters differ. Errors count from where
     some labels are there: before, a device can but believe its fleet.
     """
-    assert LEARNER.sees is not None
     rng, count = np.random.default_rng(11), 1200
     z = zs(12, count)
     y = z @ rng.normal(size=FEATURES) + np.cumsum(0.2 * rng.normal(size=count))
+    return errors_of(z, y, late, told, step=0.2, known=late + 20)
+
+
+def errors_of(
+    z: FloatArray, y: FloatArray, late: int, told: FloatArray | None, *, step: float, known: int
+) -> tuple[FloatArray, float]:
+    """Mean squared errors from a sample on; the device hears of the fleet at every 20th."""
+    assert LEARNER.sees is not None
     state, errors, mine = begun(), [], []
-    for i in range(count):
+    for i in range(y.size):
         state = LEARNER.sees(state, z[i])
-        forecasts = state.waiting[int(state.waiting[-1, 0]), 2:]
-        errors.append((y[i] - forecasts) ** 2)
+        errors.append((y[i] - state.waiting[i % WAITING, 2:]) ** 2)
         mine.append((y[i] - LEARNER.model(state) @ z[i]) ** 2)
         if told is not None and i % 20 == 0:
             state = LEARNER.merge(state, Part(np.arange(FEATURES), told))
         if i >= late:
-            state = LEARNER.learn(state, z[i - late], float(y[i - late]), 0.2, 0)
-    known = late + 20
+            state = LEARNER.learn(state, z[i - late], float(y[i - late]), step, 0)
     found: FloatArray = np.mean(errors[known:], axis=0)
     return found, float(np.mean(mine[known:]))
 
@@ -143,11 +150,30 @@ def test_it_is_never_far_behind_the_best_forecaster(late: int, told: FloatArray 
     assert 10 * np.log10(mine / forecasters.min()) < 0.1
 
 
-def test_labels_a_week_late_are_judged_by_nobody() -> None:
-    """More samples are waiting than are kept: the device believes the fleet."""
-    forecasters, mine = prequential(7 * 24, None)
-    assert np.isfinite(forecasters).all()
-    assert mine == pytest.approx(forecasters[0], rel=1e-12)
+@pytest.mark.parametrize("told", [None, np.zeros(FEATURES)])
+def test_of_labels_a_week_late_it_learns_who_diverges(told: FloatArray | None) -> None:
+    """Its own forecaster does, at so large a step, and without news from the fleet that one, too.
+
+    Errors count from the sixth week on: in the second, the first labels of what a forecaster that
+    has learned foretold have not come yet, and of later ones every eighth is judged.
+    """
+    count, rng = 16 * WEEK, np.random.default_rng(11)
+    z = zs(12, count)
+    y = 2.0 * z[:, -1] - z[:, -2] + 0.3 * rng.normal(size=count)
+    forecasters, mine = errors_of(z, y, WEEK, told, step=1.6, known=5 * WEEK)
+    assert np.log10(forecasters[1]) > 30
+    assert 10 * np.log10(mine / forecasters.min()) < 0.1
+
+
+def test_a_forecaster_that_is_lost_is_nobody_s_model() -> None:
+    """Without weight it adds nothing, not even what is no number."""
+    z = zs(6, 40)
+    state = after(begun(), z, 3.0 * z[:, -1])
+    state.record[-3:] = [1e6, 1e6, 0.0]
+    nothing = np.full(FEATURES, np.nan)
+    lost = state._replace(w=nothing, own=nothing)
+    np.testing.assert_array_equal(LEARNER.model(lost), LEARNER.model(state))
+    assert np.isfinite(LEARNER.model(lost)).all()
 
 
 def test_no_live_fleet_has_it_and_no_model_alone() -> None:

@@ -26,7 +26,7 @@ from paofed.core.starting import keeping_start
 from paofed.core.sums import add, size_of
 from paofed.core.two_speed import begin as begin_two_speed
 from paofed.core.two_speed import step
-from paofed.core.weighing import weights_of
+from paofed.core.weighing import SCORED, weights_of
 
 # Where the shared model, as it is told, has its number, how many coefficients, and the first.
 NUMBER, HOW_MANY, FIRST = range(3)
@@ -191,18 +191,20 @@ def coefficients_of(shared: FloatArray) -> int:
 
 
 def model(state: SummingDevice) -> FloatArray:
-    """Return the forecasters' models, weighed; without a label, the shared model."""
+    """Return the forecasters' models, weighed; while none was judged, the shared model."""
     shared = shared_model(state.start, state.shared)
-    if state.sums[1] == 0.0:
+    if state.record[SCORED] == 0.0:
         return shared
     weights = weights_of(state.record)
-    mine: FloatArray = (
-        (weights[0] + weights[1]) * shared
-        + weights[1] * state.correction[0]
-        + weights[2] * state.own[0]
-        + (weights[2] + weights[3]) * state.start
-    )
-    mine[mine.size - state.over.size :] += weights[3] * state.over
+    mine: FloatArray = (weights[0] + weights[1]) * shared
+    # What diverged long ago is no number any more, and has no weight.
+    if weights[1] > 0.0:
+        mine += weights[1] * state.correction[0]
+    if weights[2] > 0.0:
+        mine += weights[2] * state.own[0]
+    mine += (weights[2] + weights[3]) * state.start
+    if weights[3] > 0.0:
+        mine[mine.size - state.over.size :] += weights[3] * state.over
     return mine
 
 

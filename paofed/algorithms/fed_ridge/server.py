@@ -2,8 +2,9 @@
 
 Sums are collected for a few sizes of the model. For each size the server keeps the newest copy of
 each device of which every window for that size arrived, so that all numbers of a device in one fit
-are of one moment. A copy replaces the one before it: messages that are late, repeated or lost do no
-harm, and age is no matter.
+are of one moment. A copy replaces the one before it: messages that are late or repeated do no harm,
+and age is no matter. A window that is lost leaves its copy incomplete for ever, since none is sent
+twice.
 
 What a copy adds to the one before it is of the time between them. So the server also has sums that
 forget, in which what came at a tick s weighs (s / t)^3 at the tick t: about as much as a quarter of

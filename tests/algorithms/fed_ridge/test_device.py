@@ -11,6 +11,7 @@ from paofed.algorithms.fed_ridge.device import FIRST, HOW_MANY, NUMBER
 from paofed.algorithms.setup import resolve
 from paofed.core import two_speed
 from paofed.core.arrays import FloatArray
+from paofed.core.forecasts import WAITING
 from paofed.core.parts import Part
 from paofed.core.starting import device_from
 from paofed.core.sums import COUNT, add, size_of
@@ -20,7 +21,7 @@ from paofed.core.weighing import scored, weights_of
 FEATURES, MOST = 8, 5  # of the map, and as many of these are summed
 STEP = 0.4
 LEARNER = resolve(f"fed-ridge:most={MOST}").learner
-WAIT = 64  # so many samples may wait for their labels
+WEEK = 7 * 24  # of hourly samples
 
 
 def seen(state: Any, z: FloatArray) -> Any:
@@ -52,8 +53,7 @@ def zs(seed: int, count: int) -> FloatArray:
 def forecasts_of(state: Any, z: FloatArray) -> FloatArray:
     """What the shared model, the corrected one and the device's own predict."""
     waiting = seen(state._replace(waiting=state.waiting.copy()), z).waiting
-    row = waiting[int(waiting[WAIT, 0])]
-    found: FloatArray = row[2:].copy()
+    found: FloatArray = waiting[int(state.waiting[-1, 0]) % WAITING, 2:].copy()
     return found
 
 
@@ -223,14 +223,14 @@ def test_its_own_model_learns_at_two_speeds() -> None:
 
 def test_a_late_label_is_judged_by_what_was_predicted_then() -> None:
     """Not by a model that has heard of it, or of later samples, meanwhile."""
-    every, state = zs(0, WAIT), begun()
+    every, state = zs(0, WAITING), begun()
     forecasts = []
     for z in every:
         forecasts.append(forecasts_of(state, z))
         state = seen(state, z)
         news = told_coefficients(*z[:3], number=len(forecasts))
         state = LEARNER.merge(state, news)  # the shared model goes on
-    for i in np.random.default_rng(1).permutation(WAIT)[:10].tolist():
+    for i in np.random.default_rng(1).permutation(WAITING)[:10].tolist():
         before = state.record.copy()
         state = learned(state, every[i], float(i))
         expected = scored(before, (i - forecasts[i]) ** 2)
@@ -238,18 +238,52 @@ def test_a_late_label_is_judged_by_what_was_predicted_then() -> None:
         assert (state.record != before).any()
 
 
-def test_what_was_predicted_too_long_ago_is_not_judged_but_learned() -> None:
-    first, *later = zs(0, WAIT + 1)
-    state = seen(begun(), first)
-    for z in later[:-1]:
+def test_while_no_forecast_was_judged_a_device_believes_the_shared_model() -> None:
+    """Of the samples before the newest ones, the second is none of those that are kept."""
+    state, every = begun(), zs(0, WAITING + 2)
+    for z in every:
         state = seen(state, z)
-    still = learned(seen(begun(), first), first, 1.0)
-    assert (still.record != begun().record).any()
-    gone = seen(state, later[-1])  # in the place of the first
-    after = learned(gone, first, 1.0)
-    np.testing.assert_array_equal(after.record, begun().record)
-    assert after.sums[COUNT] == 1.0
-    assert (LEARNER.model(after) != LEARNER.model(begun())).any()
+    before = LEARNER.model(state)
+    state = learned(state, every[1], 1.0)
+    np.testing.assert_array_equal(state.record, begun().record)
+    assert state.sums[COUNT] == 1.0
+    np.testing.assert_array_equal(LEARNER.model(state), before)
+    state = learned(state, every[0], 1.0)
+    assert (LEARNER.model(state) != before).any()
+
+
+@pytest.mark.parametrize(("coefficients", "best"), [((0.0, 2.0, -1.0), 0), ((1.0, 9.0), 3)])
+def test_of_labels_a_week_late_a_device_learns_who_diverges(
+    coefficients: tuple[float, ...], best: int
+) -> None:
+    """At so large a step the corrected model and its own do, the shared one and the filter do not.
+
+    Errors count from the sixth week on: in the second, the first labels of what a forecaster that
+    has learned foretold have not come yet, and of later ones every eighth is judged.
+    """
+    count, rng = 16 * WEEK, np.random.default_rng(3)
+    z = zs(4, count)
+    y = 2.0 * z[:, -1] - z[:, -2] + 0.3 * rng.normal(size=count)
+    state, errors, mine = LEARNER.merge(begun(), told_coefficients(*coefficients)), [], []
+    for i in range(count):
+        mine.append((y[i] - LEARNER.model(state) @ z[i]) ** 2)
+        state = seen(state, z[i])
+        errors.append((y[i] - state.waiting[i % WAITING, 2:]) ** 2)
+        if i >= WEEK:
+            state = LEARNER.learn(state, z[i - WEEK], float(y[i - WEEK]), 2.1, 0)
+    forecasters = np.mean(errors[5 * WEEK :], axis=0)
+    assert forecasters.argmin() == best
+    assert np.log10(forecasters[1:3]).min() > 30
+    assert 10 * np.log10(np.mean(mine[5 * WEEK :]) / forecasters[best]) < 0.1
+
+
+def test_a_forecaster_that_is_lost_is_nobody_s_model() -> None:
+    """Without weight it adds nothing, not even what is no number."""
+    state = lived(np.array([0.0, 2.0, -1.0]), np.zeros(FEATURES), 20)
+    state.record[-4:] = [0.0, 1e6, 1e6, 1e6]
+    expected = LEARNER.model(state)
+    state.correction[:], state.own[:], state.over[:] = np.nan, np.nan, np.nan
+    np.testing.assert_array_equal(LEARNER.model(state), expected)
 
 
 def test_a_label_of_a_sample_that_was_never_seen_is_learned() -> None:

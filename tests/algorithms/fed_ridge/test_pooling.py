@@ -133,6 +133,14 @@ def test_where_devices_differ_by_nature_nobody_is_aside(seed: int, kinds: int) -
     assert not set_aside(known_of(seed, 3.0 * models), FIRST).any()
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 3.0, 10.0]))
+def test_of_nine_devices_unlike_each_other_nobody_is_aside(seed: int, length: float) -> None:
+    """Their models are of one length, each in a direction of its own."""
+    models = np.random.default_rng(seed).normal(size=(9, FEATURES))
+    models *= length / np.linalg.norm(models, axis=1, keepdims=True)
+    assert not set_aside(known_of(seed, models), FIRST).any()
+
+
 @pytest.mark.parametrize(("broken", "found"), [(13, 13), (14, 0)])
 def test_more_than_a_third_are_too_many_to_be_wrong(broken: int, found: int) -> None:
     known = known_of(4, alike(), changed=NONSENSE["times 1000"], broken=broken)

@@ -6,10 +6,13 @@ import pytest
 
 from lab.commands import labels, main
 from paofed import run
+from paofed.experiments.race.race import race
+from paofed.experiments.race.record import Race
 from paofed.report.run.by_labels import by_labels
 from paofed.simulate.results.result import Result
 from paofed.simulate.results.table_result import TableResult
 from paofed.world.scenario import Scenario
+from tests.natures import small_scenario
 from tests.world.table.tables import fleet, hourly, table, write
 
 LAWS = ["all", "30%,devices=50%"]
@@ -54,6 +57,30 @@ def test_rows_are_those_of_runs_under_each_law(
         assert row["pooled"] == worth.pooled.name
         assert (row["first"], float(row["first_gain"])) == ("pao-fed-u1", 0.0)  # it is alone
     assert "30%,devices=50%" in capsys.readouterr().out
+
+
+def test_what_is_auto_is_raced_once_for_a_table_with_all_labels(
+    toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced = []
+
+    def watched(scenario: Scenario, *args: Any, **given: Any) -> Race:
+        raced.append(race(scenario, *args, **given))
+        assert scenario.labels is None
+        return raced[-1]
+
+    monkeypatch.setattr(labels, "race", watched)
+    out = tmp_path / "labels.csv"
+    asked = ["--algorithm", "pao-fed-u1:step_size=auto", "--runs", "1", "--out", str(out)]
+    assert main(["labels", str(toml), "--labels", *LAWS, *asked]) == 0
+    assert {row["algorithm"] for row in rows_of(out)} == {one.winner for one in raced}
+    assert len(raced) == 1
+
+
+def test_a_day_is_a_tick_where_times_are_plain_numbers() -> None:
+    laws = ["all", "10%,late=1d", "late=10d", "late=1d"]
+    assert labels.laws_over(laws, small_scenario(tick="1h")) == laws
+    assert labels.laws_over(laws, small_scenario()) == ["all", "10%,late=1", "late=10d", "late=1"]
 
 
 def test_an_interrupt_keeps_what_was_finished(
@@ -113,7 +140,9 @@ def test_the_document_shows_what_was_measured(name: str, tables: int) -> None:
             (row,) = (
                 row
                 for row in found
-                if (row["table"], row["labels"], row["whom"]) == (table_name, law, whom)
+                # A day is a tick, late=1, where times are plain numbers.
+                if (row["table"], row["whom"]) == (table_name, whom)
+                and row["labels"] in (law, law.removesuffix("d"))
                 and row["algorithm"].startswith(method)
             )
             gain, low, high = (float(row[key]) for key in ("gain", "low", "high"))

@@ -138,10 +138,11 @@ def test_a_method_of_its_own_equals_the_reference(
     equal(got, reference.replay(trace, method, seed=seed))
 
 
-@pytest.mark.parametrize("learner", some(["two-speed", "rls", "weighed"], everyday=1))
+@pytest.mark.parametrize("learner", some(["weighed", "two-speed", "rls"], everyday=1))
 def test_learners_by_name_equal_the_reference(learner: str) -> None:
+    """Some labels come so late that not all forecasts are kept until then."""
     method = algorithm("pao-fed-u2", shared=3, learner=learner)
-    trace = small_trace(4, ticks=90, features=9, labelled=0.4, latest=12)
+    trace = small_trace(4, ticks=250, features=9, data=0.95, labelled=0.9, latest=180)
     equal(engine_of("fast").replay(trace, method), reference.replay(trace, method))
 
 
