@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.core.cgutils import unpack_tuple
+from numba.extending import intrinsic
+from numba.types import Array, boolean
 
 from paofed.core import starting
 from paofed.core.parts import LARGEST, Message, Part
@@ -98,13 +101,39 @@ def unlike(here: Any, there: Any) -> Any:
     return not alike or here.shape != there.shape
 
 
+@intrinsic
+def _is_place(_: Any, here: Any, there: Any) -> Any:
+    """Whether two arrays of one type are in one place, with one shape.
+
+    `ctypes.data` and `shape` say the same, but numba counts references to an array of which they
+    are asked: of a sample's time, this took a fifth where a state has thirteen arrays.
+    """
+    alike = isinstance(here, Array) and isinstance(there, Array)
+    alike = alike and (here.dtype, here.ndim) == (there.dtype, there.ndim)
+
+    def compared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if not alike:
+            return context.get_constant(boolean, False)  # noqa: FBT003 (numba's interface)
+        one, other = (
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(sig.args, args, strict=True)
+        )
+        same = builder.icmp_unsigned("==", one.data, other.data)
+        sizes = (unpack_tuple(builder, array.shape, here.ndim) for array in (one, other))
+        for size, expected in zip(*sizes, strict=True):
+            same = builder.and_(same, builder.icmp_signed("==", size, expected))
+        return same
+
+    return boolean(here, there), compared
+
+
 @_inner
 def moved(here: Any, there: Any) -> Any:
     """Whether an array of a state is not its place itself, or is of another type or shape.
 
     A part that works in place returns the places: then nothing but this is asked.
     """
-    return here.ctypes.data != there.ctypes.data or unlike(here, there)
+    return not _is_place(here, there)
 
 
 @_inner
