@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--readings", type=int, metavar="N",
         help="measure over a table made for it, of so many readings, an hour apart")  # fmt: skip
-    add("--devices", type=int, metavar="K", help="of so many devices (default: 1000)")
+    add("--devices", type=int, metavar="K", help="number of devices of that table (default: 1000)")
     add("--algorithm", nargs="+", default=[*LINEUP], metavar="NAME",
         help="run these (default: those that `paofed run` runs)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")

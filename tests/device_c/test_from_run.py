@@ -133,7 +133,7 @@ def three_weeks(path: Path) -> list[dict[str, str]]:
 def test_the_ozone_of_the_readme_is_in_c_what_it_is_in_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From its command to a kit for microcontrollers, over fewer readings."""
+    """From its command to a kit for microcontrollers, over fewer readings, with wind and hour."""
     monkeypatch.chdir(tmp_path)
     readings = three_weeks(tmp_path / "air-quality.csv.gz")
     readme = DOCUMENTS["README.md"].replace("\\\n", " ")
@@ -141,14 +141,16 @@ def test_the_ozone_of_the_readme_is_in_c_what_it_is_in_python(
         r"^\$ paofed (run .* --target O3:log1p .*) --runs 4 --report ozone$", readme, re.M
     )
     assert said is not None
+    command = re.sub(r"(--inputs \S+)", r"\1,wd:compass,hour:cyclic=24", said[1])
     shorter = ["--runs", "1", "--engine", "reference", "--cold-starts", "0", "--out", "run.npz"]
-    assert main([*shlex.split(said[1]), *shorter]) == 0
+    assert main([*shlex.split(command), *shorter]) == 0
     assert main(["fleet", "init", "ozone", "--from", "run.npz"]) == 0
     assert main(["fleet", "model", "ozone", "--out", "model.npz"]) == 0
     assert main(["device", "c", "model.npz", "--out", "firmware"]) == 0
     agreed = FleetModel.load("model.npz").manifest
     names = [number.name for number in agreed.inputs]
-    assert (agreed.features, agreed.numbers, names[-2:]) == (200, 10, ["wd", "hour"])
+    assert (agreed.features, names[-2:]) == (200, ["wd", "hour"])
+    assert agreed.numbers == len(names) + 2  # a direction and an hour are two numbers each
     c = Seeing(agreed, fleet=Path("firmware", HEADER).read_text(encoding="utf-8"))
     edge, time, looked = Edge(agreed, 3), agreed.start, 0
     for row in readings[::25]:
