@@ -7,10 +7,9 @@ functions.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic
-from numba.types import Array, boolean
 
 from paofed.core import starting
 from paofed.core.parts import LARGEST, Message, Part
@@ -101,19 +100,22 @@ def unlike(here: Any, there: Any) -> Any:
     return not alike or here.shape != there.shape
 
 
-@intrinsic
+_intrinsic: Any = intrinsic  # numba calls such a function without its first argument
+
+
+@_intrinsic
 def _is_place(_: Any, here: Any, there: Any) -> Any:
     """Whether two arrays of one type are in one place, with one shape.
 
     `ctypes.data` and `shape` say the same, but numba counts references to an array of which they
     are asked: of a sample's time, this took a fifth where a state has thirteen arrays.
     """
-    alike = isinstance(here, Array) and isinstance(there, Array)
+    alike = isinstance(here, types.Array) and isinstance(there, types.Array)
     alike = alike and (here.dtype, here.ndim) == (there.dtype, there.ndim)
 
     def compared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if not alike:
-            return context.get_constant(boolean, False)  # noqa: FBT003 (numba's interface)
+            return context.get_constant(types.boolean, False)  # noqa: FBT003 (numba's interface)
         one, other = (
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(sig.args, args, strict=True)
@@ -124,7 +126,7 @@ def _is_place(_: Any, here: Any, there: Any) -> Any:
             same = builder.and_(same, builder.icmp_signed("==", size, expected))
         return same
 
-    return boolean(here, there), compared
+    return types.boolean(here, there), compared
 
 
 @_inner
